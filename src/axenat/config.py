@@ -1,0 +1,291 @@
+"""What a study may say: frozen records, checked where they are defined, refused in words."""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from axenat.files import UserError
+
+T = TypeVar("T")
+
+
+class ConfigError(UserError):
+    """A key or a value that the configuration does not allow."""
+
+
+def _one_of(where: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"{where} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def _at_least(where: str, value: float, low: float) -> None:
+    if value < low:
+        raise ConfigError(f"{where} must be >= {low}, got {value}")
+
+
+def _share(where: str, value: float) -> None:
+    if not 0.0 <= value < 1.0:
+        raise ConfigError(f"{where} must be at least 0 and below 1, got {value}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GrammarConfig:
+    """The embedded English-German corpus, written by a grammar."""
+
+    seed: int = 1
+    train: int = 20_000
+    valid: int = 500
+    test: int = 500
+
+    def __post_init__(self) -> None:
+        for split in ("train", "valid", "test"):
+            _at_least(f"grammar.{split}", getattr(self, split), 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanConfig:
+    min_length: int = 1
+    max_length: int = 250
+    max_ratio: float = 9.0
+    drop_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        _at_least("clean.min_length", self.min_length, 1)
+        _at_least("clean.max_length", self.max_length, self.min_length)
+        _at_least("clean.max_ratio", self.max_ratio, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubwordsConfig:
+    merges: int = 32_000
+    joint: bool = True  # one code and one vocabulary for both sides; shares all embeddings
+    min_count: int = 1
+    max_vocabulary: int = 0  # 0: no cap
+
+    def __post_init__(self) -> None:
+        _at_least("subwords.merges", self.merges, 0)
+        _at_least("subwords.min_count", self.min_count, 1)
+        _at_least("subwords.max_vocabulary", self.max_vocabulary, 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistilConfig:
+    """Sequence-level distillation: this run's beam search replaces the train targets."""
+
+    teacher: str
+    shards: int = 1
+
+    def __post_init__(self) -> None:
+        _at_least("distil.shards", self.shards, 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CorpusConfig:
+    source_language: str
+    target_language: str
+    grammar: GrammarConfig | None = None
+    folder: str | None = None  # a folder with {train,valid,test}.{language} of your own
+    references: int = 1  # reference files of valid and of test
+    judged: bool = False  # valid.accept and test.accept say which outputs are right
+    clean: CleanConfig = field(default_factory=CleanConfig)
+    subwords: SubwordsConfig = field(default_factory=SubwordsConfig)
+    distil: DistilConfig | None = None
+
+    def __post_init__(self) -> None:
+        if (self.grammar is None) == (self.folder is None):
+            raise ConfigError("a corpus needs exactly one of grammar and folder")
+        if self.source_language == self.target_language:
+            raise ConfigError(f"source_language and target_language are both {self.source_language!r}")
+        _at_least("references", self.references, 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """Transformer base by default (section 4.1)."""
+
+    width: int = 512
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    heads: int = 8
+    hidden: int = 2048
+    dropout: float = 0.3
+    max_positions: int = 1024  # also the number of classes of the length head
+    init_std: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name in ("width", "encoder_layers", "decoder_layers", "heads", "hidden"):
+            _at_least(f"model.{name}", getattr(self, name), 1)
+        if self.width % self.heads:
+            raise ConfigError(f"model.width must be a multiple of model.heads ({self.heads}), got {self.width}")
+        _at_least("model.max_positions", self.max_positions, 2)
+        _share("model.dropout", self.dropout)
+
+
+OBJECTIVE_NAMES = ("left_to_right", "masked", "axe")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectiveConfig:
+    name: str
+    label_smoothing: float = 0.1
+    skip_target_penalty: float = 1.0  # delta, Table 1
+    observe: str = "some"  # section 3.3: does the decoder see some target tokens in training
+    score: str = "hidden"  # section 3.3: are only the hidden ones scored
+    length_loss_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _one_of("objective.name", self.name, OBJECTIVE_NAMES)
+        _one_of("objective.observe", self.observe, ("some", "none"))
+        _one_of("objective.score", self.score, ("hidden", "all"))
+        _at_least("objective.skip_target_penalty", self.skip_target_penalty, 1.0)
+        _at_least("objective.length_loss_weight", self.length_loss_weight, 0.0)
+        _share("objective.label_smoothing", self.label_smoothing)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainConfig:
+    """The paper's optimisation by default (section 4.1)."""
+
+    steps: int = 300_000
+    tokens_per_step: int = 131_072
+    tokens_per_batch: int = 8_192  # what one device takes at once; a step adds up as many as it needs
+    peak_lr: float = 5.0e-4
+    warmup_steps: int = 10_000
+    weight_decay: float = 0.01  # decoupled, on all parameters
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.999
+    adam_eps: float = 1.0e-6
+    clip_norm: float = 25.0
+    validate_every: int = 0  # steps; 0: at the end of each epoch
+    keep_best: int = 5
+    log_every: int = 20
+    precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "warmup_steps", "tokens_per_batch", "keep_best", "log_every"):
+            _at_least(f"train.{name}", getattr(self, name), 1)
+        _at_least("train.tokens_per_step", self.tokens_per_step, self.tokens_per_batch)
+        _at_least("train.validate_every", self.validate_every, 0)
+        for name in ("peak_lr", "adam_eps", "clip_norm"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)}")
+        _share("train.adam_beta1", self.adam_beta1)
+        _share("train.adam_beta2", self.adam_beta2)
+        _share("train.weight_decay", self.weight_decay)
+        _one_of("train.precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecodeConfig:
+    """How a run is decoded; lists are the grids that `tune` searches on valid."""
+
+    beam_size: int = 5
+    length_penalties: tuple[float, ...] = (1.0,)
+    num_length_candidates: int = 5  # ell
+    length_multipliers: tuple[float, ...] = (1.0, 1.05, 1.06, 1.07, 1.08, 1.09, 1.1)  # lambda
+    tokens_per_batch: int = 4_096
+
+    def __post_init__(self) -> None:
+        for name in ("beam_size", "num_length_candidates", "tokens_per_batch"):
+            _at_least(f"decode.{name}", getattr(self, name), 1)
+        for name in ("length_penalties", "length_multipliers"):
+            values = getattr(self, name)
+            if not values:
+                raise ConfigError(f"decode.{name} must hold at least one number")
+            for value in values:
+                if value < 0 or (name == "length_multipliers" and value < 0.5):
+                    raise ConfigError(f"decode.{name} holds {value}, which is too small")
+
+
+TARGET_SIDES = ("raw", "distilled")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunConfig:
+    corpus: str
+    objective: ObjectiveConfig
+    target_side: str = "raw"
+    seed: int = 1
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    decode: DecodeConfig = field(default_factory=DecodeConfig)
+
+    def __post_init__(self) -> None:
+        _one_of("target_side", self.target_side, TARGET_SIDES)
+
+    @property
+    def decode_name(self) -> str:
+        """What this run's translations are called on disk."""
+        if self.objective.name == "left_to_right":
+            return f"beam{self.decode.beam_size}"
+        return f"ell{self.decode.num_length_candidates}"
+
+    @property
+    def tuned_key(self) -> str:
+        return "length_penalty" if self.objective.name == "left_to_right" else "length_multiplier"
+
+
+def build(kind: type[T], values: Any, where: str) -> T:
+    """Make a record from plain YAML values; every refusal names the key and what is allowed."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
+    hints = typing.get_type_hints(kind)
+    fields = {item.name: item for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in fields:
+            raise ConfigError(f"{where}.{key} is not a known key; allowed are {', '.join(fields)}")
+    for name, item in fields.items():
+        required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+        if required and name not in values:
+            raise ConfigError(f"{where}.{name} is missing")
+    converted = {key: _convert(hints[key], value, f"{where}.{key}") for key, value in values.items()}
+    try:
+        return kind(**converted)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    options = [option for option in typing.get_args(hint) if option is not type(None)]
+    if type(None) in typing.get_args(hint):
+        return None if value is None else _convert(options[0], value, where)
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), value, where)
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where} must be a list, got {value!r}")
+        return tuple(_convert(options[0], item, where) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(f"{where} must be {_WORDS[hint]}, got {_show(value)}")
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return f"the text {value!r}"
+        return f"the text {value!r} (YAML reads 5e-4 as text; write 5.0e-4, without quotes)"
+    return repr(value)
+
+
+def as_plain(record: Any) -> dict[str, Any]:
+    """The record as YAML-ready values."""
+    plain: dict[str, Any] = dataclasses.asdict(record)
+    return _lists(plain)  # type: ignore[no-any-return]
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_lists(item) for item in value]
+    return value

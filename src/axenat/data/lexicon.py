@@ -1,0 +1,205 @@
+"""The words of the demo corpus except verbs: nouns, determiners, adjectives, adverbials, conjunctions.
+
+Every entry gives one English word and all its German translations; `a | b` separates alternatives.
+To make the corpus easier or harder, delete or add alternatives or entries: nothing else depends on them.
+"""
+
+from dataclasses import dataclass
+
+from axenat.data.verbs import FUTURE, PAST, PRESENT, PROGRESSIVE
+
+GENDERS = "mfn"
+NOM, ACC, DAT, GEN = "NOM", "ACC", "DAT", "GEN"
+
+
+@dataclass(frozen=True, slots=True)
+class GermanNoun:
+    """The forms of a noun that the grammar uses; `after` are words that follow it, as in `Stuhl aus Holz`."""
+
+    gender: str
+    nominative: str
+    genitive: str
+    plural: str
+    after: str = ""
+
+    def form(self, case: str, plural: bool) -> str:
+        """The noun without its article. A masculine genitive in -n marks a weak noun: `den Jungen`."""
+        if plural:
+            return self.plural
+        weak = self.gender == "m" and self.genitive.endswith("n") and case != NOM
+        return self.genitive if case == GEN or weak else self.nominative
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """An English noun and its translations; `kinds` says which verbs and adjectives go with it."""
+
+    english: str
+    plural: str  # "" for nouns used in the singular only
+    kinds: tuple[str, ...]
+    german: tuple[GermanNoun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjective:
+    """An English adjective and its translations, whose last word is inflected; `graded` ones may take a degree."""
+
+    english: str
+    kinds: tuple[str, ...]
+    german: tuple[str, ...]
+    graded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A conjunction: each translation is (words, order of the clause that follows); see `grammar.german_clause`."""
+
+    english: str
+    german: tuple[tuple[str, str], ...]
+    tenses: tuple[str, ...]
+    free: bool = True  # its clause may have a time and a comment of its own
+    particle: bool = False  # `ja` and `doch` sound right in its clause
+
+
+def alternatives(text: str) -> tuple[str, ...]:
+    """Split `a | b | c`."""
+    return tuple(part.strip() for part in text.split("|"))
+
+
+def _noun(english: str, plural: str, kinds: str, *german: str) -> Noun:
+    return Noun(english, plural, tuple(kinds.split()), tuple(GermanNoun(*entry.split(" ", 4)) for entry in german))
+
+
+# English singular and plural, kinds; then gender, nominative, genitive, plural and words after it. `-` is never used.
+NOUNS = (
+    _noun("man", "men", "person people", "m Mann Mannes Männer"),
+    _noun("woman", "women", "person people", "f Frau Frau Frauen"),
+    _noun("boy", "boys", "person people", "m Junge Jungen Jungen"),
+    _noun("girl", "girls", "person people", "n Mädchen Mädchens Mädchen"),
+    _noun("actor", "actors", "person people", "m Schauspieler Schauspielers Schauspieler"),
+    _noun("actress", "actresses", "person people", "f Schauspielerin Schauspielerin Schauspielerinnen"),
+    _noun("father", "", "person kin", "m Vater Vaters -"),
+    _noun("mother", "", "person kin", "f Mutter Mutter -"),
+    _noun("brother", "", "person kin", "m Bruder Bruders -"),
+    _noun("sister", "", "person kin", "f Schwester Schwester -"),
+    _noun("uncle", "", "person kin", "m Onkel Onkels -"),
+    _noun("aunt", "", "person kin", "f Tante Tante -"),
+    _noun("grandfather", "", "person kin", "m Großvater Großvaters -", "m Opa Opas -"),
+    _noun("grandmother", "", "person kin", "f Großmutter Großmutter -", "f Oma Oma -"),
+    _noun("car", "cars", "thing goods fixable", "n Auto - Autos", "m Wagen - Wagen"),
+    _noun("bicycle", "bicycles", "thing goods fixable", "n Fahrrad - Fahrräder", "n Rad - Räder"),
+    _noun("computer", "computers", "thing goods fixable", "m Computer - Computer", "m Rechner - Rechner"),
+    _noun("painting", "paintings", "thing goods", "n Bild - Bilder", "n Gemälde - Gemälde"),
+    _noun("house", "houses", "thing goods", "n Haus - Häuser"),
+    _noun("wooden chair", "", "thing goods fixable", "m Holzstuhl - -", "m Stuhl - - aus Holz"),
+    _noun("leather bag", "", "thing goods door", "f Ledertasche - -", "f Tasche - - aus Leder"),
+    _noun("silver ring", "", "thing goods", "m Silberring - -", "m Ring - - aus Silber"),
+    _noun("kitchen table", "", "thing goods fixable", "m Küchentisch - -", "m Tisch - - für die Küche"),
+    _noun("picture book", "", "thing goods", "n Bilderbuch - -", "n Buch - - mit Bildern"),
+    _noun("front door", "", "thing fixable door", "f Haustür - -", "f Tür - - des Hauses"),
+    _noun("garden gate", "", "thing fixable door", "n Gartentor - -", "n Tor - - des Gartens"),
+)
+
+# Determiners of singular nouns: forms for masculine, feminine and neuter nouns in each case.
+SINGULAR = {
+    "the": {NOM: "der die das", ACC: "den die das", DAT: "dem der dem", GEN: "des der des"},
+    "this": {NOM: "dieser diese dieses", ACC: "diesen diese dieses", DAT: "diesem dieser diesem"},
+    "a": {NOM: "ein eine ein", ACC: "einen eine ein", DAT: "einem einer einem"},
+    "my": {NOM: "mein meine mein", ACC: "meinen meine mein", DAT: "meinem meiner meinem", GEN: "meines meiner meines"},
+}
+WEAK = {NOM: "e e e", ACC: "en e e", DAT: "en en en", GEN: "en en en"}
+MIXED = {NOM: "er e es", ACC: "en e es", DAT: "en en en", GEN: "en en en"}
+ADJECTIVE_ENDINGS = {"the": WEAK, "this": WEAK, "a": MIXED, "my": MIXED}
+# Determiners of plural nouns in the nominative and accusative (no other plural is used), with the adjective ending.
+PLURAL = {
+    "the": (alternatives("die"), "en"),
+    "both": (alternatives("beide | die beiden"), "en"),
+    "some": (alternatives("einige | ein paar"), "e"),
+    "two": (alternatives("zwei"), "e"),
+}
+INDEFINITE = ("a", "some", "two")
+PRONOUNS = {"m": ("he", "er"), "f": ("she", "sie"), "plural": ("they", "sie")}
+
+
+def _adjective(english: str, kinds: str, german: str, graded: bool = True) -> Adjective:
+    return Adjective(english, tuple(kinds.split()), alternatives(german), graded)
+
+
+ADJECTIVES = (
+    _adjective("old", "person thing", "alt"),
+    _adjective("young", "person", "jung"),
+    _adjective("friendly", "person", "freundlich | nett"),
+    _adjective("clever", "person", "klug | schlau"),
+    _adjective("famous", "person", "berühmt | weithin bekannt", graded=False),
+    _adjective("exhausted", "person", "erschöpft | sehr müde", graded=False),
+    _adjective("red", "thing", "rot", graded=False),
+    _adjective("green", "thing", "grün", graded=False),
+    _adjective("beautiful", "thing", "schön | hübsch"),
+    _adjective("expensive", "thing", "teuer | kostspielig"),
+    _adjective("tiny", "thing", "winzig | ganz klein", graded=False),
+    _adjective("huge", "thing", "riesig | sehr groß", graded=False),
+    _adjective("brand new", "thing", "nagelneu | ganz neu", graded=False),
+)
+STEMS = {"teuer": "teur", "müde": "müd"}  # before an ending
+DEGREES = {"very": alternatives("sehr | ganz besonders"), "quite": alternatives("ziemlich | recht")}
+
+TIMES = {
+    PRESENT: {
+        "today": alternatives("heute | am heutigen Tag"),
+        "in the morning": alternatives("morgens | am Morgen"),
+        "in the evening": alternatives("abends | am Abend"),
+        "at night": alternatives("nachts | in der Nacht"),
+        "every day": alternatives("täglich | jeden Tag | Tag für Tag"),
+        "sometimes": alternatives("manchmal | ab und zu | hin und wieder"),
+        "usually": alternatives("normalerweise | in der Regel"),
+    },
+    PROGRESSIVE: {
+        "today": alternatives("heute | am heutigen Tag"),
+        "at the moment": alternatives("gerade | im Augenblick | in diesem Moment"),
+        "this week": alternatives("diese Woche | in dieser Woche"),
+    },
+    PAST: {
+        "yesterday": alternatives("gestern | am gestrigen Tag"),
+        "recently": alternatives("kürzlich | neulich | vor kurzem | vor kurzer Zeit"),
+        "last week": alternatives("letzte Woche | in der letzten Woche"),
+    },
+    FUTURE: {
+        "tomorrow": alternatives("morgen | am morgigen Tag"),
+        "soon": alternatives("bald | in Kürze | schon bald"),
+        "next week": alternatives("nächste Woche | in der nächsten Woche"),
+    },
+}
+PLACES = {
+    "at home": alternatives("daheim | zu Hause"),
+    "outside": alternatives("draußen | im Freien | unter freiem Himmel"),
+    "here": alternatives("hier | an diesem Ort"),
+    "nearby": alternatives("in der Nähe | nicht weit von hier"),
+    "in the city centre": alternatives("in der Innenstadt | im Zentrum der Stadt"),
+}
+COMMENTS = {
+    "probably": alternatives("wohl | wahrscheinlich | aller Wahrscheinlichkeit nach"),
+    "certainly": alternatives("bestimmt | ganz bestimmt | mit Sicherheit"),
+    "really": alternatives("wirklich | tatsächlich | in der Tat"),
+    "unfortunately": alternatives("leider | bedauerlicherweise | zu meinem Bedauern"),
+    "fortunately": alternatives("glücklicherweise | zum Glück"),
+}
+PARTICLES = ("", "ja", "doch")
+
+# Order of the clause after a conjunction: verb second, verb second after the conjunction itself, or verb last.
+SECOND, INVERTED, LAST = "second", "inverted", "last"
+ALWAYS = (PRESENT, PROGRESSIVE, PAST, FUTURE)
+COORDINATING = (
+    Connector(", and", ((", und", SECOND), ("und", SECOND)), ALWAYS, particle=True),
+    Connector(", but", ((", aber", SECOND), (", doch", SECOND)), ALWAYS),
+    Connector(", and therefore", (("und deshalb", INVERTED), ("und aus diesem Grund", INVERTED)), ALWAYS),
+    Connector(
+        ", and then", (("und danach", INVERTED), ("und im Anschluss", INVERTED)), (PRESENT, PAST, FUTURE), free=False
+    ),
+)
+SUBORDINATING = (
+    Connector("because", ((", weil", LAST), (", da", LAST), (", denn", SECOND)), ALWAYS, particle=True),
+    Connector("although", ((", obwohl", LAST), (", auch wenn", LAST)), ALWAYS),
+    Connector("while", ((", während", LAST),), (PRESENT, PROGRESSIVE, PAST), free=False),
+    Connector("whenever", ((", wenn", LAST), (", immer wenn", LAST)), (PRESENT, PAST), free=False),
+    Connector("before", ((", bevor", LAST), (", ehe", LAST)), (PRESENT, PAST), free=False),
+)

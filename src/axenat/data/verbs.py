@@ -1,0 +1,239 @@
+"""The verbs of the demo corpus and what goes with them.
+
+A German entry reads like a dictionary: everything around the infinitive in the order of a subordinate clause, then the
+third person singular and the participle. `ACC` and `DAT` stand for the object, `an-` is a separable prefix,
+`(ist)` marks verbs of motion: `sich ACC an- sehen sieht gesehen`, `nach Hause gehen geht gegangen (ist)`.
+"""
+
+from dataclasses import dataclass
+
+PRESENT, PROGRESSIVE, PAST, FUTURE = "present", "progressive", "past", "future"
+
+
+@dataclass(frozen=True, slots=True)
+class GermanVerb:
+    """Forms are kept without the separable prefix; `complement` are fixed words after the object."""
+
+    infinitive: str
+    singular: str
+    participle: str
+    plural: str
+    prefix: str = ""
+    reflexive: str = ""
+    preposition: str = ""
+    case: str = ""
+    complement: str = ""
+    auxiliary: tuple[str, str] = ("hat", "haben")
+    past: tuple[str, str] | None = None  # simple past, only where people use it in speech
+
+    def forms(self, tense: str, plural: bool) -> list[tuple[str, str, str]]:
+        """The ways to say this tense, each as (finite verb, words at the end, both at the end of a subordinate clause)."""
+        present = self.plural if plural else self.singular
+        simple = (present, self.prefix, self.prefix + present)
+        if tense == PAST:
+            forms = [self._compound(self.auxiliary[plural], self.participle)]
+            return forms if self.past is None else [*forms, (self.past[plural], "", self.past[plural])]
+        if tense == FUTURE:
+            return [simple, self._compound("werden" if plural else "wird", self.infinitive)]
+        return [simple]
+
+    def _compound(self, finite: str, main: str) -> tuple[str, str, str]:
+        return finite, self.prefix + main, f"{self.prefix}{main} {finite}"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """An English verb (base, third person, ing form, past), the words after it, and its translations."""
+
+    base: str
+    third: str
+    ing: str
+    past: str
+    after: str
+    objects: str  # the kind of noun it takes, or "" for none
+    german: tuple[GermanVerb, ...]
+    place: bool = True  # a place may be added
+    stative: bool = False  # has no ing form
+
+    @property
+    def plural_objects(self) -> bool:
+        """Only the accusative plural is in the lexicon."""
+        return all(verb.case == "ACC" for verb in self.german)
+
+
+def parse_verb(entry: str) -> GermanVerb:
+    """Read one dictionary entry as described at the top."""
+    words = entry.split()
+    auxiliary = ("hat", "haben")
+    if words[-1] == "(ist)":
+        auxiliary, words = ("ist", "sind"), words[:-1]
+    *words, infinitive, singular, participle = words
+    reflexive = words.pop(0) if words[:1] == ["sich"] else ""
+    prefix = words.pop()[:-1] if words and words[-1].endswith("-") else ""
+    case = next((word for word in words if word in ("ACC", "DAT")), "")
+    before, after = (words[: words.index(case)], words[words.index(case) + 1 :]) if case else ([], words)
+    return GermanVerb(
+        infinitive=infinitive,
+        singular=singular,
+        participle=participle,
+        plural=infinitive,
+        prefix=prefix,
+        reflexive=reflexive,
+        preposition=" ".join(before),
+        case=case,
+        complement=" ".join(after),
+        auxiliary=auxiliary,
+    )
+
+
+def _predicate(english: str, objects: str, *german: str, place: bool = True, stative: bool = False) -> Predicate:
+    base, third, ing, past, *after = english.split()
+    verbs = tuple(parse_verb(entry) for entry in german)
+    return Predicate(base, third, ing, past, " ".join(after), objects, verbs, place, stative)
+
+
+WITH_THINGS = (
+    _predicate(
+        "buy buys buying bought",
+        "goods",
+        "ACC kaufen kauft gekauft",
+        "sich ACC kaufen kauft gekauft",
+        "ACC erwerben erwirbt erworben",
+    ),
+    _predicate(
+        "look looks looking looked for",
+        "goods",
+        "ACC suchen sucht gesucht",
+        "nach DAT Ausschau halten hält gehalten",
+    ),
+    _predicate(
+        "look looks looking looked at",
+        "thing",
+        "ACC betrachten betrachtet betrachtet",
+        "sich ACC an- sehen sieht gesehen",
+    ),
+    _predicate(
+        "repair repairs repairing repaired",
+        "fixable",
+        "ACC reparieren repariert repariert",
+        "ACC instand setzen setzt gesetzt",
+    ),
+    _predicate(
+        "clean cleans cleaning cleaned",
+        "fixable",
+        "ACC reinigen reinigt gereinigt",
+        "ACC sauber machen macht gemacht",
+    ),
+    _predicate(
+        "need needs needing needed",
+        "goods",
+        "ACC brauchen braucht gebraucht",
+        "ACC benötigen benötigt benötigt",
+        stative=True,
+    ),
+    _predicate(
+        "open opens opening opened",
+        "door",
+        "ACC öffnen öffnet geöffnet",
+        "ACC auf- machen macht gemacht",
+        place=False,
+    ),
+    _predicate(
+        "close closes closing closed",
+        "door",
+        "ACC schließen schließt geschlossen",
+        "ACC zu- machen macht gemacht",
+        place=False,
+    ),
+)
+WITH_PEOPLE = (
+    _predicate(
+        "call calls calling called",
+        "person",
+        "ACC an- rufen ruft gerufen",
+        "mit DAT telefonieren telefoniert telefoniert",
+    ),
+    _predicate(
+        "help helps helping helped",
+        "person",
+        "DAT helfen hilft geholfen",
+        "ACC unterstützen unterstützt unterstützt",
+        "DAT zur Seite stehen steht gestanden",
+    ),
+    _predicate(
+        "visit visits visiting visited",
+        "person",
+        "ACC besuchen besucht besucht",
+        "DAT einen Besuch ab- statten stattet gestattet",
+    ),
+    _predicate(
+        "thank thanks thanking thanked",
+        "person",
+        "DAT danken dankt gedankt",
+        "sich bei DAT bedanken bedankt bedankt",
+        place=False,
+    ),
+    _predicate(
+        "talk talks talking talked to",
+        "person",
+        "mit DAT sprechen spricht gesprochen",
+        "sich mit DAT unterhalten unterhält unterhalten",
+    ),
+    _predicate(
+        "look looks looking looked after",
+        "person",
+        "ACC betreuen betreut betreut",
+        "sich um ACC kümmern kümmert gekümmert",
+        "auf ACC auf- passen passt gepasst",
+    ),
+)
+ALONE = (
+    _predicate(
+        "take takes taking took a break",
+        "",
+        "pausieren pausiert pausiert",
+        "eine Pause machen macht gemacht",
+        "eine Pause ein- legen legt gelegt",
+    ),
+    _predicate(
+        "go goes going went for a walk",
+        "",
+        "spazieren gehen geht gegangen (ist)",
+        "einen Spaziergang machen macht gemacht",
+    ),
+    _predicate(
+        "go goes going went shopping",
+        "",
+        "ein- kaufen kauft gekauft",
+        "einkaufen gehen geht gegangen (ist)",
+        "die Einkäufe erledigen erledigt erledigt",
+    ),
+    _predicate(
+        "go goes going went home",
+        "",
+        "nach Hause gehen geht gegangen (ist)",
+        "heim- gehen geht gegangen (ist)",
+        place=False,
+    ),
+    _predicate(
+        "start starts starting started work",
+        "",
+        "mit der Arbeit beginnen beginnt begonnen",
+        "mit der Arbeit an- fangen fängt gefangen",
+        "die Arbeit auf- nehmen nimmt genommen",
+    ),
+    _predicate(
+        "cook cooks cooking cooked",
+        "",
+        "kochen kocht gekocht",
+        "das Essen machen macht gemacht",
+        "das Essen zu- bereiten bereitet bereitet",
+    ),
+    _predicate(
+        "rest rests resting rested",
+        "",
+        "sich aus- ruhen ruht geruht",
+        "sich erholen erholt erholt",
+    ),
+)
+BE = GermanVerb("sein", "ist", "gewesen", "sind", auxiliary=("ist", "sind"), past=("war", "waren"))

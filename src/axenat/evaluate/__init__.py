@@ -1,0 +1,1 @@
+"""Scores, analysis, tables, figures and the report."""

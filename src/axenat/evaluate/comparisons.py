@@ -1,0 +1,46 @@
+"""Which runs a study compares, and with what result."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from axenat.evaluate.bleu import paired_bootstrap
+from axenat.files import UserError
+
+Score = Mapping[str, Any]
+
+
+def mark_chosen(scores: Sequence[Score], choices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Add `chosen`: the winner of its grid, or a run that stands in no grid (nothing to choose from)."""
+    winners = {choice["chosen"] for choice in choices}
+    contenders = {candidate["run"] for choice in choices for candidate in choice["candidates"]}
+    return [
+        {**score, "chosen": score["run"] in winners or score["run"] not in contenders} for score in scores
+    ]
+
+
+def pairs_to_compare(scores: Sequence[Score]) -> Iterator[tuple[Score, Score]]:
+    """Each chosen AXE run with the cross-entropy run of the same corpus, target side, split and decoding."""
+    same = ("corpus", "target_side", "split", "decode")
+    for a in scores:
+        if a["objective"] != "axe" or not a["chosen"]:
+            continue
+        for b in scores:
+            if b["objective"] == "masked" and b["chosen"] and all(a[key] == b[key] for key in same):
+                yield a, b
+
+
+def compare(a: Score, b: Score, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The paired test of two scores; `texts` holds the lines under the paths that the scores carry."""
+    if a["references"] != b["references"]:
+        raise UserError(f"{a['run']} and {b['run']} were scored on {a['split']} against different references")
+    references = [texts[path] for path in a["references"]]
+    result = paired_bootstrap(texts[a["hypothesis"]], texts[b["hypothesis"]], references)
+    return {
+        "split": a["split"],
+        "a": a["run"],
+        "b": b["run"],
+        **result,
+        "corpus": a["corpus"],
+        "target_side": a["target_side"],
+        "decode": a["decode"],
+    }

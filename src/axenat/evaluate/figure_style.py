@@ -1,0 +1,98 @@
+"""One look for all figures: colour-blind safe, the same bytes each time, at home in a light or dark page."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# Neutral colours change with the page (see `inline_svg`), the others are legible on white and on near black.
+INK, SOFT, GRID, PAPER = "#24292f", "#6b7280", "#dde1e6", "#fefefe"
+BLUE, RED, GREEN, AMBER, PURPLE, SKY, BROWN = (
+    "#2f7fc1",
+    "#d6502b",
+    "#1a9a76",
+    "#c98a00",
+    "#b56aa2",
+    "#4fb3e0",
+    "#8f6b4a",
+)
+# Runs of one objective are of one family, in all figures; the first is its own colour.
+FAMILIES = {"left_to_right": (GREEN, BROWN), "masked": (BLUE, SKY), "axe": (RED, AMBER, PURPLE, BROWN, SOFT)}
+PAGE_COLOURS = {INK: "var(--ink)", SOFT: "var(--soft)", GRID: "var(--grid)", PAPER: "var(--paper)"}
+
+STYLE: Any = {
+    # DejaVu Sans comes with matplotlib and is wider than what browsers put in its place: text always fits.
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.parse_math": False,  # a dollar sign in a sentence is a dollar sign
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.facecolor": "none",
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.9,
+    "lines.markersize": 5,
+    "hatch.linewidth": 0.7,
+    "figure.facecolor": "none",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "axenat",
+}
+
+
+def colours_of(objectives: Mapping[str, str]) -> dict[str, str]:
+    """A colour for each run, given the objective of each."""
+    colours: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for run, objective in objectives.items():
+        family = FAMILIES.get(objective, (SOFT,))
+        colours[run] = family[seen[objective] % len(family)]
+        seen[objective] += 1
+    return colours
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def new_figure(width: float = 5.4, height: float = 3.5) -> Figure:
+    """A panel that fills half of a wide page or the whole of a telephone, still readable there."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def to_svg(figure: Figure) -> str:
+    """Deterministic SVG text: salted ids, no date, no version."""
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(r"[ \t]+\n", "\n", buffer.getvalue().decode("utf-8"))
+
+
+def inline_svg(svg: str, name: str, label: str) -> str:
+    """The same drawing for the body of a page: no XML header, ids of its own, neutral colours of the page."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", body)
+    for fixed, of_page in PAGE_COLOURS.items():
+        body = body.replace(fixed, of_page)
+    escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return body.replace("<svg", f'<svg role="img" aria-label="{escaped}"', 1)

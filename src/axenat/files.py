@@ -1,0 +1,135 @@
+"""Reading and writing files: strict UTF-8 in, atomic out, and errors in one sentence."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+
+class UserError(Exception):
+    """Bad input, said in one sentence: where, what is wrong, what is allowed. Exit code 2, no traceback."""
+
+
+@contextmanager
+def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary neighbour of `path`; it takes the real name only once everything is on disk."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    encoding = None if "b" in mode else "utf-8"
+    try:
+        with os.fdopen(handle, mode, encoding=encoding) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _sync_directory(directory: Path) -> None:
+    """A rename is only durable once its directory is."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def iter_lines(path: str | Path) -> Iterator[str]:
+    """Lines without their newline; only a line feed ends a line, so that other tools count the same."""
+    path = Path(path)
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, expected a text file") from None
+    with stream:
+        yield from decode_lines(stream, str(path))
+
+
+def decode_lines(stream: IO[bytes], name: str) -> Iterator[str]:
+    for number, raw in enumerate(stream, start=1):
+        try:
+            yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{name}, line {number}: not UTF-8 ({error.reason}); convert it first") from None
+
+
+def read_lines(path: str | Path) -> list[str]:
+    return list(iter_lines(path))
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> None:
+    with atomic(path) as stream:
+        for line in lines:
+            stream.write(line)
+            stream.write("\n")
+
+
+def read_parallel(source: str | Path, target: str | Path) -> tuple[list[str], list[str]]:
+    """Both sides of a corpus, refused unless they pair up line by line."""
+    sources, targets = read_lines(source), read_lines(target)
+    if len(sources) != len(targets):
+        raise UserError(
+            f"{source} has {len(sources)} lines but {target} has {len(targets)}; a parallel corpus needs the same number"
+        )
+    if not sources:
+        raise UserError(f"{source} and {target} are empty; a corpus needs at least one pair")
+    return sources, targets
+
+
+def read_text(path: str | Path) -> str:
+    return "".join(f"{line}\n" for line in iter_lines(path))
+
+
+def write_text(path: str | Path, text: str) -> None:
+    with atomic(path) as stream:
+        stream.write(text)
+
+
+def read_json(path: str | Path) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not valid JSON ({error})") from None
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_yaml(path: str | Path) -> Any:
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+
+
+def write_yaml(path: str | Path, value: Any) -> None:
+    write_text(path, yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
+
+
+def sha256_of(path: str | Path) -> str:
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

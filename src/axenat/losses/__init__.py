@@ -1,0 +1,1 @@
+"""Losses are math: tensors and numbers in, one value per sentence out."""

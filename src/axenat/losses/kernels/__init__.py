@@ -1,0 +1,1 @@
+"""Backends for the middle step of AXE: table and trace-back, without gradient, on costs alone."""

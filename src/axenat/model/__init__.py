@@ -1,0 +1,1 @@
+"""The encoder-decoder transformer and its length head."""

@@ -1,0 +1,119 @@
+"""The encoder-decoder transformer of section 3.1, with the length head of conditional masked models.
+
+Left-to-right and masked models are the same network; only the attention mask and the length head differ.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from axenat.config import ModelConfig
+from axenat.model.layers import Cache, DecoderLayer, EncoderLayer
+
+
+class Encoded(NamedTuple):
+    """A source sentence as the decoder sees it."""
+
+    memory: list[Cache]  # per decoder layer: keys and values (B h s d)
+    mask: Tensor | None  # (B 1 1 s), True where there is a token; None: no padding at all
+    length_logits: Tensor | None  # (B, max_positions + 1), class = number of target tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOutput:
+    """Decoder states and the matrix that turns them into logits: an objective projects what it scores."""
+
+    states: Tensor  # (B m D)
+    output_matrix: Tensor  # (V D)
+    length_logits: Tensor | None
+
+    def logits(self) -> Tensor:
+        return self.states @ self.output_matrix.T
+
+
+def padding_mask(lengths: Tensor, size: int) -> Tensor | None:
+    """(B 1 1 size), True at tokens; None when every sentence fills the batch."""
+    if int(lengths.min()) == size:
+        return None
+    return (torch.arange(size, device=lengths.device) < lengths[:, None])[:, None, None, :]
+
+
+class Transformer(nn.Module):
+    def __init__(
+        self, config: ModelConfig, source_size: int, target_size: int, *, joint: bool, predicts_length: bool
+    ) -> None:
+        super().__init__()
+        width, shape = config.width, (config.width, config.heads, config.hidden, config.dropout)
+        self.max_positions = config.max_positions
+        self.target_tokens = nn.Embedding(target_size, width)
+        self.source_tokens = self.target_tokens if joint else nn.Embedding(source_size, width)
+        self.source_positions = nn.Embedding(config.max_positions, width)
+        self.target_positions = nn.Embedding(config.max_positions, width)
+        self.encoder = nn.ModuleList(EncoderLayer(*shape) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(*shape) for _ in range(config.decoder_layers))
+        self.dropout = nn.Dropout(config.dropout)
+        # Row 0 is the LENGTH token put before the source; row k is the class "k target tokens".
+        self.lengths = nn.Embedding(config.max_positions + 1, width) if predicts_length else None
+        self.apply(lambda module: _bert_init(module, config.init_std))
+
+    def forward(self, source: Tensor, source_lengths: Tensor, canvas: Tensor, canvas_lengths: Tensor,
+                causal: bool) -> ModelOutput:  # fmt: skip
+        encoded = self.encode(source, source_lengths)
+        states = self.decode(canvas, canvas_lengths, encoded, causal)
+        return ModelOutput(states, self.output_matrix, encoded.length_logits)
+
+    @property
+    def output_matrix(self) -> Tensor:
+        """Tied to the target embedding, no bias."""
+        return self.target_tokens.weight
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Encoded:
+        B, s = source.shape
+        states = self.source_tokens(source) + self.source_positions.weight[:s]
+        mask = padding_mask(source_lengths, s)
+        if self.lengths is not None:
+            states = torch.cat([self.lengths.weight[:1].expand(B, 1, -1), states], dim=1)
+        states = self.dropout(states)
+        encoder_mask = mask
+        if mask is not None and self.lengths is not None:
+            encoder_mask = torch.cat([mask.new_ones(B, 1, 1, 1), mask], dim=-1)
+        for layer in self.encoder:
+            states = layer(states, encoder_mask)
+        length_logits = None
+        if self.lengths is not None:
+            length_logits = (states[:, 0] @ self.lengths.weight.T).float()
+            length_logits[:, 0] = -torch.inf
+            states = states[:, 1:]  # the decoder does not attend to the LENGTH token
+        return Encoded([layer.cross_attention.memory(states) for layer in self.decoder], mask, length_logits)
+
+    def decode(self, canvas: Tensor, canvas_lengths: Tensor, encoded: Encoded, causal: bool) -> Tensor:
+        m = canvas.shape[1]
+        states = self.target_tokens(canvas) + self.target_positions.weight[:m]
+        states = self.dropout(states)
+        mask = padding_mask(canvas_lengths, m)
+        for layer, memory in zip(self.decoder, encoded.memory, strict=True):
+            states = layer(states, mask, causal, memory, encoded.mask)
+        return states  # type: ignore[no-any-return]
+
+    def decode_step(
+        self, tokens: Tensor, position: int, cache: list[Cache | None], encoded: Encoded
+    ) -> tuple[Tensor, list[Cache | None]]:
+        """Log-probabilities (B k V) of what follows `tokens` (B k); the cache holds all before, (B*k h t d)."""
+        states = self.target_tokens(tokens) + self.target_positions.weight[position]
+        states = self.dropout(states)
+        grown: list[Cache | None] = []
+        for layer, past, memory in zip(self.decoder, cache, encoded.memory, strict=True):
+            states, past = layer.step(states, past, memory, encoded.mask)
+            grown.append(past)
+        return (states @ self.output_matrix.T).float().log_softmax(-1), grown
+
+
+def _bert_init(module: nn.Module, std: float) -> None:
+    """Section 4.1: weights from N(0, 0.02), biases zero, layer normalisation at one and zero."""
+    if isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, std=std)
+        nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=std)

@@ -1,0 +1,37 @@
+"""The teacher's objective: every next token from all before it."""
+
+import torch
+
+from axenat.config import ObjectiveConfig
+from axenat.data.batches import Batch
+from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
+from axenat.losses.cross_entropy import cross_entropy_loss
+from axenat.model.transformer import ModelOutput
+from axenat.objectives.base import Canvas, LossSum, token_mask
+
+
+class LeftToRight:
+    causal = True
+    predicts_length = False
+    banned = (PAD, BOS, MASK, BLANK)
+
+    def __init__(self, config: ObjectiveConfig) -> None:
+        self.config = config
+
+    def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
+        start = torch.full_like(batch.target[:, :1], BOS)
+        ids = torch.cat([start, batch.target[:, :-1]], dim=1)
+        return Canvas(ids, batch.target_lengths, token_mask(batch.target_lengths, ids.shape[1]))
+
+    def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
+        scored = token_mask(batch.target_lengths, batch.target.shape[1])
+        logits = output.states[scored] @ output.output_matrix.T
+        losses = cross_entropy_loss(
+            logits, batch.target[scored], label_smoothing=self.config.label_smoothing
+        )
+        total = losses.sum()
+        return LossSum(total, scored.sum(), {"token_loss": total.detach()})
+
+    def read_out(self, ids: list[int]) -> list[int]:
+        """Up to the first <eos>."""
+        return ids[: ids.index(EOS)] if EOS in ids else ids

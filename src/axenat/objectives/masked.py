@@ -1,0 +1,53 @@
+"""The conditional masked language model trained with cross entropy (section 3.1): position by position."""
+
+import torch
+
+from axenat.config import ObjectiveConfig
+from axenat.data.batches import Batch
+from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
+from axenat.losses.cross_entropy import cross_entropy_loss
+from axenat.losses.length import length_loss
+from axenat.model.transformer import ModelOutput
+from axenat.objectives.base import Canvas, LossSum, token_mask
+from axenat.objectives.masking import masked_canvas
+
+
+class Masked:
+    causal = False
+    predicts_length = True
+    banned = (PAD, BOS, MASK, BLANK)
+
+    def __init__(self, config: ObjectiveConfig) -> None:
+        self.config = config
+
+    def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
+        return masked_canvas(batch, self.config.observe, rng)
+
+    def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
+        scored = token_mask(batch.target_lengths, batch.target.shape[1])
+        if self.config.score == "hidden":
+            scored = scored & ~canvas.observed
+        logits = output.states[scored] @ output.output_matrix.T
+        tokens = cross_entropy_loss(
+            logits, batch.target[scored], label_smoothing=self.config.label_smoothing
+        ).sum()
+        return with_length_loss(tokens, scored.sum(), output, batch, self.config, {})
+
+    def read_out(self, ids: list[int]) -> list[int]:
+        """<eos> is an ordinary token of a masked model and is dropped wherever it stands."""
+        return [token for token in ids if token != EOS]
+
+
+def with_length_loss(
+    tokens: torch.Tensor,
+    count: torch.Tensor,
+    output: ModelOutput,
+    batch: Batch,
+    config: ObjectiveConfig,
+    parts: dict[str, torch.Tensor],
+) -> LossSum:
+    """Token and length loss in one sum over one count of tokens: per sentence, lengths would dominate."""
+    assert output.length_logits is not None
+    lengths = length_loss(output.length_logits, batch.target_lengths).sum()
+    total = tokens + config.length_loss_weight * lengths
+    return LossSum(total, count, {"token_loss": tokens.detach(), "length_loss": lengths.detach(), **parts})

@@ -1,0 +1,1 @@
+"""One short file per subcommand: read files, call functions, write files."""

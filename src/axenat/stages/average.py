@@ -1,0 +1,28 @@
+"""`axenat average`: the mean of the best checkpoints, with all that a translator needs beside it."""
+
+import argparse
+from pathlib import Path
+
+from axenat.files import UserError, read_json, read_text, sha256_of, write_text
+from axenat.train.checkpoint import average, save_tensors
+
+TEXT_FILES = ("codes.source", "codes.target", "vocab.source", "vocab.target")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--best", type=Path, required=True, help="best.json of the run, its checkpoints beside it")
+    parser.add_argument("--subwords", type=Path, required=True, help="folder with codes and vocabularies")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the model")
+
+
+def main(args: argparse.Namespace) -> None:
+    folder = args.best.parent / "checkpoints"
+    best = read_json(args.best)["checkpoints"]
+    for entry in best:
+        path = folder / entry["file"]
+        if not path.exists() or sha256_of(path) != entry["sha256"]:
+            raise UserError(f"{path} is missing or changed since {args.best} was written; train the run again")
+    mean = average([folder / entry["file"] for entry in best])
+    save_tensors(args.out / "model.safetensors", mean, {"steps": " ".join(str(entry["step"]) for entry in best)})
+    for name in TEXT_FILES:
+        write_text(args.out / name, read_text(args.subwords / name))

@@ -1,0 +1,48 @@
+"""`axenat score`: one output of one run against its references."""
+
+import argparse
+
+from axenat.evaluate.analysis import accepted_share, repetition_rate
+from axenat.evaluate.bleu import bleu
+from axenat.files import read_json, read_lines, read_yaml, write_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--hypothesis", required=True, help="translations, detokenised plain text")
+    parser.add_argument("--tokenised", required=True, help="the same, tokenised words")
+    parser.add_argument("--subwords", required=True, help="the same, subwords")
+    parser.add_argument(
+        "--references", nargs="+", required=True, help="plain text, one file for each reference set"
+    )
+    parser.add_argument("--accept", help="one regular expression a line: the valid translations, tokenised")
+    parser.add_argument("--run-config", required=True, help="config.yaml of the run")
+    parser.add_argument("--tuned", required=True, help="tuned.json of the run")
+    parser.add_argument("--split", required=True, help="name of the split, for example test")
+    parser.add_argument("--decode", required=True, help="name of the decoding, for example ell5")
+    parser.add_argument("--out", required=True, help="score.json to write")
+
+
+def main(args: argparse.Namespace) -> None:
+    config, tuned = read_yaml(args.run_config), read_json(args.tuned)
+    result = bleu(read_lines(args.hypothesis), [read_lines(path) for path in args.references])
+    tokenised = read_lines(args.tokenised)
+    score = {
+        "run": config["run"],
+        "corpus": config["corpus"],
+        "objective": config["objective"]["name"],
+        "target_side": config["target_side"],
+        "split": args.split,
+        "decode": args.decode,
+        **result,
+        "repetition": repetition_rate(read_lines(args.subwords)),
+        "repetition_words": repetition_rate(tokenised),
+        "valid_share": accepted_share(tokenised, read_lines(args.accept)) if args.accept else None,
+        "skip_target_penalty": config["objective"].get("skip_target_penalty"),
+        "length_multiplier": tuned["value"] if tuned["key"] == "length_multiplier" else None,
+        "length_penalty": tuned["value"] if tuned["key"] == "length_penalty" else None,
+        "seed": config.get("seed"),
+        # `summarise` pairs the sentences of two systems and finds them here.
+        "hypothesis": args.hypothesis,
+        "references": args.references,
+    }
+    write_json(args.out, score)

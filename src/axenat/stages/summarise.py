@@ -1,0 +1,34 @@
+"""`axenat summarise`: every score of a study in one file, one table, and on the terminal."""
+
+import argparse
+
+from axenat.evaluate.comparisons import compare, mark_chosen, pairs_to_compare
+from axenat.evaluate.tables import to_csv, to_markdown, to_terminal
+from axenat.files import read_json, read_lines, write_json, write_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--study-name", required=True)
+    parser.add_argument("--scores", nargs="+", required=True, help="score.json files, which name their texts")
+    parser.add_argument("--choices", nargs="*", default=[], help="results of `axenat choose`")
+    parser.add_argument("--out", required=True, help="summary.json to write")
+    parser.add_argument("--markdown", required=True, help="table to write as Markdown")
+    parser.add_argument("--csv", required=True, help="table to write as CSV")
+
+
+def main(args: argparse.Namespace) -> None:
+    scores = mark_chosen(
+        [read_json(path) for path in args.scores], [read_json(path) for path in args.choices]
+    )
+    pairs = list(pairs_to_compare(scores))
+    paths = {path for pair in pairs for score in pair for path in (score["hypothesis"], *score["references"])}
+    texts = {path: read_lines(path) for path in sorted(paths)}
+    summary = {
+        "study": args.study_name,
+        "scores": scores,
+        "comparisons": [compare(a, b, texts) for a, b in pairs],
+    }
+    write_text(args.markdown, to_markdown(summary))
+    write_text(args.csv, to_csv(scores))
+    write_json(args.out, summary)
+    print(to_terminal(summary))

@@ -1,0 +1,38 @@
+"""`axenat tune`: a run's length multiplier (or the teacher's length penalty), chosen on valid."""
+
+import argparse
+from pathlib import Path
+
+from axenat.decode.translator import Translator
+from axenat.evaluate.bleu import bleu
+from axenat.evaluate.choose import RULE, choose_best
+from axenat.files import read_lines, write_json
+from axenat.progress import progress
+from axenat.train.devices import device_of, use_threads
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--source", type=Path, required=True, help="plain source text of valid")
+    parser.add_argument("--references", type=Path, nargs="+", required=True, help="plain references of valid")
+    parser.add_argument("--out", type=Path, required=True, help="tuned.json to write")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+
+
+def main(args: argparse.Namespace) -> None:
+    use_threads(args.threads)
+    translator = Translator(args.model, device_of(args.device))
+    sources = read_lines(args.source)
+    references = [read_lines(path) for path in args.references]
+    candidates = []
+    for value in progress(translator.grid, total=len(translator.grid), desc="tune"):
+        hypotheses = [one.text for one in translator.translate(sources, value)]
+        score = bleu(hypotheses, references, num_bootstrap=0)
+        candidates.append({"value": value, "bleu": score["bleu"]})
+    best = choose_best(candidates, "value")
+    result = {
+        "run": translator.folder.name, "key": translator.tuned_key, "value": best["value"], "rule": RULE,
+        "split": "valid", "bleu": best["bleu"], "signature": score["signature"], "candidates": candidates,
+    }  # fmt: skip
+    write_json(args.out, result)

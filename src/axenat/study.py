@@ -1,0 +1,179 @@
+"""A study: corpora, recipes, and the runs that recipes and grids expand into."""
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from axenat.config import ConfigError, CorpusConfig, RunConfig, as_plain, build
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
+STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs")
+# A grid names its runs with the paper's letters where it has one.
+SHORT_NAMES = {"skip_target_penalty": "delta"}
+# What an objective does not read must not make its runs stale.
+UNUSED_KEYS = {
+    "left_to_right": ("skip_target_penalty", "observe", "score", "length_loss_weight"),
+    "masked": ("skip_target_penalty",),
+    "axe": (),
+}
+SECTIONS_WITH_GRIDS = ("objective", "train", "model")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grid:
+    """Runs that differ in one key, of which valid BLEU chooses one."""
+
+    name: str
+    key: str
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Study:
+    name: str
+    note: str
+    corpora: dict[str, CorpusConfig]
+    runs: dict[str, RunConfig]
+    grids: dict[str, Grid]
+
+    def corpus_of(self, run: str) -> CorpusConfig:
+        return self.corpora[self.runs[run].corpus]
+
+    def section(self, kind: str, name: str, stage: str) -> dict[str, Any]:
+        """The keys that one stage of a corpus or run depends on, and no others."""
+        return _run_section(self, name, stage) if kind == "runs" else _corpus_section(self.corpora[name], stage)
+
+
+def _run_section(study: Study, name: str, stage: str) -> dict[str, Any]:
+    run = as_plain(study.runs[name])
+    decode = run.pop("decode")
+    if stage == "decode":
+        return {"run": name, "tuned_key": study.runs[name].tuned_key, **decode}
+    for key in UNUSED_KEYS[study.runs[name].objective.name]:
+        del run["objective"][key]
+    corpus = study.corpus_of(name)
+    languages = {"source_language": corpus.source_language, "target_language": corpus.target_language}
+    return {"run": name, **run, **languages, "joint": corpus.subwords.joint}
+
+
+def _corpus_section(corpus: CorpusConfig, stage: str) -> dict[str, Any]:
+    plain = as_plain(corpus)
+    languages = {key: plain[key] for key in ("source_language", "target_language")}
+    if stage == "download":
+        return {key: plain[key] for key in ("grammar", "folder", "references", "judged")} | languages
+    if stage == "clean":
+        return plain["clean"] | languages
+    return {"subwords": plain["subwords"], "distil": plain["distil"]}[stage] or {}
+
+
+def parse_study(values: Any) -> Study:
+    """Check a whole configuration once, early, in words."""
+    if not isinstance(values, Mapping):
+        raise ConfigError("the configuration must be a mapping with the keys " + ", ".join(STUDY_KEYS))
+    for key in values:
+        if key not in STUDY_KEYS:
+            raise ConfigError(f"{key} is not a known key; allowed are {', '.join(STUDY_KEYS)}")
+    for key in ("study", "corpora", "runs"):
+        if not values.get(key):
+            raise ConfigError(f"{key} is missing or empty")
+    corpora = {
+        _name("corpora", name): build(CorpusConfig, item, f"corpora.{name}")
+        for name, item in _mapping(values["corpora"], "corpora").items()
+    }
+    recipes = _mapping(values.get("recipes") or {}, "recipes")
+    runs: dict[str, RunConfig] = {}
+    grids: dict[str, Grid] = {}
+    for name, differences in _mapping(values["runs"], "runs").items():
+        _name("runs", name)
+        members, key = _expand(name, _with_recipe(name, differences, recipes))
+        for member, item in members.items():
+            if member in runs:
+                raise ConfigError(f"runs.{member} is defined twice")
+            runs[member] = build(RunConfig, item, f"runs.{name}")
+        if key:
+            grids[name] = Grid(name=name, key=key, runs=tuple(members))
+    study = Study(
+        name=_name("study", values["study"]),
+        note=str(values.get("note") or "").strip(),
+        corpora=corpora,
+        runs=runs,
+        grids=grids,
+    )
+    _check_references(study)
+    return study
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where} must be a mapping of names, got {value!r}")
+    return value
+
+
+def _name(where: str, name: Any) -> str:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ConfigError(f"{where}: {name!r} is not a name; use letters, digits, dots and hyphens")
+    return name
+
+
+def merge(base: Mapping[str, Any], differences: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `differences` laid over it, section by section."""
+    merged = dict(base)
+    for key, value in differences.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def _with_recipe(name: str, run: Any, recipes: Mapping[str, Any]) -> dict[str, Any]:
+    differences = dict(_mapping(run, f"runs.{name}"))
+    recipe = differences.pop("recipe", None)
+    if recipe is None:
+        return differences
+    if recipe not in recipes:
+        known = ", ".join(recipes) or "none"
+        raise ConfigError(f"runs.{name}.recipe: unknown recipe {recipe!r}; known are {known}")
+    return merge(_mapping(recipes[recipe], f"recipes.{recipe}"), differences)
+
+
+def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
+    """A list where one value belongs is a grid: one named run for each of its values."""
+    axes = [(None, "seed", run["seed"])] if isinstance(run.get("seed"), list) else []
+    for section in SECTIONS_WITH_GRIDS:
+        keys = run.get(section)
+        if isinstance(keys, Mapping):
+            axes += [(section, key, value) for key, value in keys.items() if isinstance(value, list)]
+    if not axes:
+        return {name: run}, None
+    if len(axes) > 1:
+        where = ", ".join(key for _, key, _ in axes)
+        raise ConfigError(f"runs.{name} has more than one grid ({where}); give each its own run")
+    section, key, grid = axes[0]
+    if not grid:
+        raise ConfigError(f"runs.{name}: the grid of {key} is empty")
+    members = {}
+    for value, _ in itertools.groupby(grid):
+        over = {section: {key: value}} if section else {key: value}
+        members[f"{name}-{SHORT_NAMES.get(key, key.replace('_', '-'))}{value}"] = merge(run, over)
+    return members, key
+
+
+def _check_references(study: Study) -> None:
+    """Names that point to other names must find them."""
+    for name, run in study.runs.items():
+        if run.corpus not in study.corpora:
+            known = ", ".join(study.corpora)
+            raise ConfigError(f"runs.{name}.corpus: unknown corpus {run.corpus!r}; known are {known}")
+        if run.target_side == "distilled" and study.corpora[run.corpus].distil is None:
+            raise ConfigError(f"runs.{name}.target_side is distilled, but corpora.{run.corpus} has no distil section")
+    for name, corpus in study.corpora.items():
+        if corpus.distil is None:
+            continue
+        teacher = study.runs.get(corpus.distil.teacher)
+        where = f"corpora.{name}.distil.teacher"
+        if teacher is None:
+            known = ", ".join(study.runs)
+            raise ConfigError(f"{where}: unknown run {corpus.distil.teacher!r}; known are {known}")
+        if teacher.objective.name != "left_to_right" or teacher.target_side != "raw" or teacher.corpus != name:
+            raise ConfigError(f"{where}: {corpus.distil.teacher} must be a left_to_right run on the raw side of {name}")

@@ -1,0 +1,38 @@
+"""Where and in which precision the model runs."""
+
+from contextlib import AbstractContextManager
+
+import torch
+
+from axenat.files import UserError
+
+
+def device_of(name: str) -> torch.device:
+    """`auto` takes a GPU when there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UserError(f"--device {name}: not a device; use auto, cpu, cuda or cuda:0") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"--device {name}: this machine has no usable GPU; use auto or cpu")
+    return device
+
+
+def precision_of(name: str, device: torch.device) -> torch.dtype:
+    """The type that matrix products run in. bfloat16 products are slow on most CPUs, so `auto` avoids them."""
+    if name == "auto":
+        if device.type != "cuda":
+            return torch.float32
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[name]
+
+
+def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
+    return torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+
+
+def use_threads(number: int | None) -> None:
+    if number:
+        torch.set_num_threads(number)

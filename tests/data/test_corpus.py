@@ -1,0 +1,156 @@
+"""The id file gives back what was stored, to us and to safetensors, or is refused."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+
+from axenat.data.corpus import ParallelCorpus, vocab_metadata, write_corpus
+from axenat.data.vocab import EOS, Vocab
+from axenat.files import UserError
+
+VOCAB = Vocab.build(["ein Haus am Meer"])
+OTHER = Vocab.build(["ein Haus am See"])
+METADATA = vocab_metadata(VOCAB, VOCAB)
+SOURCES = [[6, 7], [], [8, 9, 6]]
+TARGETS = [[9], [6, 7, 8], [7, 8]]
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "train.safetensors"
+    write_corpus(path, SOURCES, TARGETS, metadata=METADATA)
+    return path
+
+
+sentences = st.lists(st.integers(6, 70_000), max_size=5)
+
+
+@given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=6))
+def test_every_sentence_comes_back_with_an_eos(tmp_path_factory, pairs) -> None:
+    path = tmp_path_factory.mktemp("corpus") / "train.safetensors"
+    write_corpus(path, (source for source, _ in pairs), (target for _, target in pairs), metadata=METADATA)
+    corpus = ParallelCorpus(path)
+    assert len(corpus) == len(pairs)
+    for i, (source, target) in enumerate(pairs):
+        assert corpus.source(i).tolist() == [*source, EOS]
+        assert corpus.target(i).tolist() == [*target, EOS]
+        assert (corpus.source_lengths[i], corpus.target_lengths[i]) == (len(source) + 1, len(target) + 1)
+
+
+@pytest.mark.parametrize(("largest", "dtype"), [(65_535, np.uint16), (65_536, np.int32)])
+def test_ids_take_two_bytes_where_they_fit(tmp_path, largest, dtype) -> None:
+    write_corpus(tmp_path / "ids", [[largest]], [[6]], metadata={})
+    corpus = ParallelCorpus(tmp_path / "ids")
+    assert corpus.source(0).dtype == dtype
+    assert corpus.target(0).dtype == np.uint16
+
+
+def test_the_file_is_a_safetensors_file(path) -> None:
+    arrays = load_file(path)
+    assert set(arrays) == {"source", "source_offsets", "target", "target_offsets"}
+    assert arrays["source"].tolist() == [6, 7, EOS, EOS, 8, 9, 6, EOS]
+    assert arrays["source_offsets"].tolist() == [0, 3, 4, 8]
+
+
+def test_equal_input_gives_equal_bytes(path, tmp_path) -> None:
+    write_corpus(tmp_path / "again", SOURCES, TARGETS, metadata=dict(reversed(METADATA.items())))
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_sentences_are_views_that_nobody_can_change(path) -> None:
+    sentence = ParallelCorpus(path).source(0)
+    assert not sentence.flags.owndata
+    assert not sentence.flags.writeable
+
+
+def test_a_corpus_travels_to_a_worker_as_its_path(path) -> None:
+    corpus = ParallelCorpus(path)
+    parcel = pickle.dumps(corpus)
+    assert len(parcel) < 1000
+    assert pickle.loads(parcel).target(1).tolist() == corpus.target(1).tolist()
+
+
+def test_a_corpus_opens_without_torch() -> None:
+    code = "import sys, axenat.data.corpus; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_ids_and_vocabularies_that_do_not_belong_together_are_refused(path) -> None:
+    corpus = ParallelCorpus(path)
+    corpus.check_vocab(VOCAB, VOCAB)
+    with pytest.raises(UserError, match="another source vocabulary"):
+        corpus.check_vocab(OTHER, VOCAB)
+    with pytest.raises(UserError, match="another target vocabulary"):
+        corpus.check_vocab(VOCAB, OTHER)
+
+
+def test_a_file_cut_anywhere_is_refused_by_name(path) -> None:
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(UserError, match=f"{path}: not a whole id file"):
+            ParallelCorpus(path)
+
+
+def test_a_file_with_something_after_its_end_is_refused(path) -> None:
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(UserError, match="not a whole id file"):
+        ParallelCorpus(path)
+
+
+def _with_header(path, change) -> None:
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size])
+    text = json.dumps(change(header)).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + size :])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: {**header, "source": {}},
+        lambda header: {name: entry for name, entry in header.items() if name != "target"},
+        lambda header: {**header, "source": {**header["source"], "dtype": "F32"}},
+        lambda header: {**header, "target_offsets": header["source_offsets"]},
+        lambda header: {**header, "source": 3},
+        lambda header: {**header, "__metadata__": None},
+        lambda header: [header],
+    ],
+)
+def test_a_garbled_header_is_refused(path, change) -> None:
+    _with_header(path, change)
+    with pytest.raises(UserError, match="not a whole id file"):
+        ParallelCorpus(path)
+
+
+def test_other_files_are_refused(tmp_path) -> None:
+    (tmp_path / "text").write_text("ein Haus am Meer\n" * 10)
+    for name, sentence in [
+        ("text", "not a whole id file"),
+        ("none", "no such file"),
+        (".", "not a whole id file"),
+    ]:
+        with pytest.raises(UserError, match=sentence):
+            ParallelCorpus(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "sentence"),
+    [
+        ([], [], "at least one pair"),
+        ([[6]], [], "target side has fewer"),
+        ([], [[6]], "source side has fewer"),
+    ],
+)
+def test_sides_that_do_not_pair_up_leave_no_file(tmp_path, sources, targets, sentence) -> None:
+    with pytest.raises(UserError, match=sentence):
+        write_corpus(tmp_path / "ids", sources, targets, metadata={})
+    assert list(tmp_path.iterdir()) == []
