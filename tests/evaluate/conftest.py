@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
-from axenat.evaluate.report_figures import RunRecord, StudyRecord
+from axenat.evaluate.report_figures import Drawing, RunRecord, StudyRecord, draw_all
 
 SIDES = {"raw": (60.0, 70.0), "distilled": (80.0, 82.0)}
 TOKENS = ["es", "schmeckt", "ziemlich", "gut", "."]
 
 
-def _score(run: str, objective: str, side: str, bleu: float, delta: float | None, chosen: bool) -> dict[str, Any]:
+def _score(
+    run: str, objective: str, side: str, bleu: float, delta: float | None, chosen: bool
+) -> dict[str, Any]:
     return {
         "run": run,
         "corpus": "demo",
@@ -69,7 +71,11 @@ def _alignment() -> dict[str, Any]:
         "operators": ["align", "align", "skip_target", "align", "align"],
         "target_costs": [0.69, 0.69, 7.4, 1.39, 0.7],
         "predictions": [
-            {"top": list(map(list, zip(top, probabilities, strict=True))), "skipped": index == 0, "blank_cost": 2.12}
+            {
+                "top": list(map(list, zip(top, probabilities, strict=True))),
+                "skipped": index == 0,
+                "blank_cost": 2.12,
+            }
             for index, top in enumerate(tops)
         ],
         "total": 12.99,
@@ -84,16 +90,26 @@ def _analysis(run: str, objective: str, bleu: float) -> dict[str, Any]:
         {"low": low, "high": high, "num_sentences": 120 - 20 * place, "bleu": bleu + 8 - fall * place}
         for place, (low, high) in enumerate(bounds)
     ]
-    words = "Der alte alte Mann kauft heute ein <rotes> Auto." if objective == "masked" else "Der Mann kauft heute ein Auto."
+    words = (
+        "Der alte alte Mann kauft heute ein <rotes> Auto."
+        if objective == "masked"
+        else "Der Mann kauft heute ein Auto."
+    )
     return {
         "run": run,
         "split": "test",
         "buckets": buckets,
-        "confidence": None if objective == "left_to_right" else _confidence(0.3 if objective == "masked" else 0.06),
+        "confidence": None
+        if objective == "left_to_right"
+        else _confidence(0.3 if objective == "masked" else 0.06),
         "skip_target_rate": 0.1 if objective == "axe" else None,
         "skip_prediction_rate": 0.08 if objective == "axe" else None,
         "examples": [
-            {"source": f"{who} buys a <red> car today.", "reference": "Der Mann kauft heute ein Auto.", "hypothesis": words}
+            {
+                "source": f"{who} buys a <red> car today.",
+                "reference": "Der Mann kauft heute ein Auto.",
+                "hypothesis": words,
+            }
             for who in ("The old man", "The young woman", "The child next door")
         ],
         "alignment": _alignment() if objective == "axe" else None,
@@ -105,13 +121,21 @@ def _run(score: dict[str, Any]) -> RunRecord:
     key = "length_penalty" if objective == "left_to_right" else "length_multiplier"
     values = [1.0, 1.05, 1.1, 1.15, 1.2]
     shift = len(run) % 4
-    candidates = [{"value": value, "bleu": score["bleu"] - 90 * (value - 1.1) ** 2 - shift} for value in values]
+    candidates = [
+        {"value": value, "bleu": score["bleu"] - 90 * (value - 1.1) ** 2 - shift} for value in values
+    ]
     settings = {"name": objective, "label_smoothing": 0.1}
     if score["skip_target_penalty"]:
         settings["skip_target_penalty"] = score["skip_target_penalty"]
     return RunRecord(
         name=run,
-        config={"run": run, "corpus": "demo", "target_side": score["target_side"], "seed": 7, "objective": settings},
+        config={
+            "run": run,
+            "corpus": "demo",
+            "target_side": score["target_side"],
+            "seed": 7,
+            "objective": settings,
+        },
         history=_history(6 + shift),
         tuned={"run": run, "key": key, "value": 1.1, "rule": "r", "split": "valid", "candidates": candidates},
         provenance={
@@ -124,17 +148,17 @@ def _run(score: dict[str, Any]) -> RunRecord:
     )
 
 
-@pytest.fixture
-def scores() -> list[dict[str, Any]]:
+def _scores() -> list[dict[str, Any]]:
     made = [_score("teacher", "left_to_right", "raw", 90.0, None, True)]
     for side, (masked, axe) in SIDES.items():
         made.append(_score(f"ce-{side}", "masked", side, masked, None, True))
-        made += [_score(f"axe-{side}-d{delta}", "axe", side, axe - abs(delta - 2), delta, delta == 2) for delta in (1, 2, 3)]
+        for delta in (1, 2, 3):
+            bleu = axe - abs(delta - 2)
+            made.append(_score(f"axe-{side}-d{delta}", "axe", side, bleu, delta, delta == 2))
     return made
 
 
-@pytest.fixture
-def comparisons() -> list[dict[str, Any]]:
+def _comparisons() -> list[dict[str, Any]]:
     result = {"split": "test", "test": "paired bootstrap", "num_samples": 1000}
     return [
         {**result, "a": "axe-raw-d2", "b": "ce-raw", "difference": 10.0, "p_value": 0.001},
@@ -142,38 +166,50 @@ def comparisons() -> list[dict[str, Any]]:
     ]
 
 
+def _choice(side: str, axe: float) -> dict[str, Any]:
+    candidates = [
+        {
+            "run": f"axe-{side}-d{delta}",
+            "value": delta,
+            "bleu": axe - abs(delta - 2),
+            "length_multiplier": 1.1,
+            "skip_target_rate": 0.18 / delta,
+        }
+        for delta in (1, 2, 3)
+    ]
+    rule = "highest BLEU on valid; ties go to the smallest value"
+    choice = {"group": f"axe-{side}", "key": "skip_target_penalty", "chosen": f"axe-{side}-d2", "rule": rule}
+    return {**choice, "candidates": candidates}
+
+
+@pytest.fixture
+def scores() -> list[dict[str, Any]]:
+    return _scores()
+
+
+@pytest.fixture
+def comparisons() -> list[dict[str, Any]]:
+    return _comparisons()
+
+
 @pytest.fixture
 def choices() -> list[dict[str, Any]]:
-    return [
-        {
-            "group": f"axe-{side}",
-            "key": "skip_target_penalty",
-            "chosen": f"axe-{side}-d2",
-            "rule": "highest BLEU on valid; ties go to the smallest value",
-            "candidates": [
-                {
-                    "run": f"axe-{side}-d{delta}",
-                    "value": delta,
-                    "bleu": axe - abs(delta - 2),
-                    "length_multiplier": 1.1,
-                    "skip_target_rate": 0.18 / delta,
-                }
-                for delta in (1, 2, 3)
-            ],
-        }
-        for side, (_, axe) in SIDES.items()
-    ]
+    return [_choice(side, axe) for side, (_, axe) in SIDES.items()]
 
 
-@pytest.fixture
-def study(
-    scores: list[dict[str, Any]], comparisons: list[dict[str, Any]], choices: list[dict[str, Any]]
-) -> StudyRecord:
+@pytest.fixture(scope="session")
+def study() -> StudyRecord:
     return StudyRecord(
         name="demo",
         note="The corpus is synthetic: a grammar wrote it.",
-        scores=scores,
-        comparisons=comparisons,
-        runs=[_run(score) for score in scores],
-        choices=choices,
+        scores=_scores(),
+        comparisons=_comparisons(),
+        runs=[_run(score) for score in _scores()],
+        choices=[_choice(side, axe) for side, (_, axe) in SIDES.items()],
     )
+
+
+@pytest.fixture(scope="session")
+def drawings(study: StudyRecord) -> dict[str, list[Drawing]]:
+    """Drawn once: a figure takes a tenth of a second."""
+    return draw_all(study)

@@ -1,11 +1,13 @@
-"""The grammar of the demo corpus: a sampled meaning, its English sentence, and the lattice of its German translations."""
+"""The grammar of the demo corpus: from a meaning to its English sentence and all its German ones."""
 
 from dataclasses import dataclass
 
 from axenat.data.lattice import Lattice, choice, sequence
 from axenat.data.lexicon import (
+    ACC,
     ADJECTIVE_ENDINGS,
     COMMENTS,
+    DAT,
     DEGREES,
     GENDERS,
     INDEFINITE,
@@ -24,7 +26,8 @@ from axenat.data.lexicon import (
     Connector,
     Noun,
 )
-from axenat.data.verbs import BE, FUTURE, PAST, PROGRESSIVE, GermanVerb, Predicate
+from axenat.data.verbs import BE, FUTURE, PAST, PRESENT, PROGRESSIVE, GermanVerb, Predicate
+
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
@@ -45,7 +48,7 @@ class NounPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Without a predicate it says that the subject is `degree` `adjective`; `front` names what English puts first."""
+    """Without a predicate it says that the subject is `adjective`; `front` names what English puts first."""
 
     subject: NounPhrase
     pronoun: bool = False
@@ -86,22 +89,27 @@ def english(meaning: Meaning) -> str:
 
 def english_clause(clause: Clause, tense: str) -> str:
     """Front, subject, auxiliary, comment, verb, object, place, time."""
-    subject = clause.subject.pronoun[0] if clause.pronoun and clause.subject.pronoun else english_phrase(clause.subject)
+    subject = (
+        clause.subject.pronoun[0]
+        if clause.pronoun and clause.subject.pronoun
+        else english_phrase(clause.subject)
+    )
     auxiliary, verb = _english_verb(clause.predicate, tense, clause.subject.plural)
-    words = {"comment": clause.comment, "place": clause.place, "time": clause.time}
-    front = words.pop(clause.front, "")
     if clause.predicate:
         verb = f"{verb} {clause.predicate.after} {english_phrase(clause.object) if clause.object else ''}"
     elif clause.adjective:
         verb = f"{verb} {clause.degree} {clause.adjective.english}"
-    parts = [front, subject, auxiliary, words.get("comment", ""), verb, words.get("place", ""), words.get("time", "")]
-    return " ".join(" ".join(parts).split())
+    adverbials = {"comment": clause.comment, "place": clause.place, "time": clause.time, "": ""}
+    front = adverbials[clause.front]
+    adverbials[clause.front] = ""
+    comment, place, time, _ = adverbials.values()
+    return " ".join(f"{front} {subject} {auxiliary} {comment} {verb} {place} {time}".split())
 
 
 def _english_verb(predicate: Predicate | None, tense: str, plural: bool) -> tuple[str, str]:
     if predicate is None:
         past, present = ("were", "are") if plural else ("was", "is")
-        return ("will", "be") if tense == FUTURE else (past if tense == PAST else present, "")
+        return past if tense == PAST else present, ""
     if tense == FUTURE:
         return "will", predicate.base
     if tense == PAST:
@@ -125,82 +133,87 @@ def english_phrase(phrase: NounPhrase) -> str:
 
 def german(meaning: Meaning) -> Lattice:
     """All German translations, tokenised, without the full stop."""
-    first, *rest = meaning.clauses
+    first, *later = meaning.clauses
     if meaning.inverted:
-        options = [(words.removeprefix(", "), order) for words, order in meaning.connectors[0].german if order == LAST]
-        before = choice(*(words for words, _ in options))
-        return sequence(before, german_clause(rest[0], meaning.tense, LAST), ",", german_clause(first, meaning.tense, INVERTED))
+        words = [words.removeprefix(", ") for words, order in meaning.connectors[0].german if order == LAST]
+        subordinate = german_clause(later[0], meaning.tense, LAST)
+        return sequence(choice(*words), subordinate, ",", german_clause(first, meaning.tense, INVERTED))
     parts = [german_clause(first, meaning.tense, SECOND)]
-    closing = False  # whether a subordinate clause must be closed with a comma
-    for connector, clause in zip(meaning.connectors, rest, strict=True):
-        grouped: dict[str, list[str]] = {}
-        for words, order in connector.german:
-            grouped.setdefault(order, []).append(f", {words.removeprefix(', ')}" if closing else words)
-        parts.append(
-            choice(
-                *(
-                    sequence(choice(*words), german_clause(clause, meaning.tense, order))
-                    for order, words in grouped.items()
-                )
-            )
-        )
-        closing = LAST in grouped
+    closing = False  # whether the clause before is subordinate and must be closed with a comma
+    for connector, clause in zip(meaning.connectors, later, strict=True):
+        options = []
+        for order in dict.fromkeys(order for _, order in connector.german):
+            words = [words for words, its_order in connector.german if its_order == order]
+            if closing:
+                words = list(dict.fromkeys(f", {name.removeprefix(', ')}" for name in words))
+            options.append(sequence(choice(*words), german_clause(clause, meaning.tense, order)))
+        parts.append(choice(*options))
+        closing = any(order == LAST for _, order in connector.german)
     return sequence(*parts)
 
 
 def german_clause(clause: Clause, tense: str, order: str) -> Lattice:
-    """The clause with its finite verb second (own first phrase), `inverted` (first phrase given before) or last."""
+    """The clause with its finite verb second, second after a phrase given before it (`inverted`), or last."""
+    if clause.predicate is None and tense == FUTURE:
+        tense = PRESENT  # `he will buy a car because he is rich`
     verbs = clause.predicate.german if clause.predicate else (BE,)
     forms = [(verb, *form) for verb in verbs for form in verb.forms(tense, clause.subject.plural)]
-    if order == LAST:
-        return choice(*(sequence(*middle(clause, verb, ""), last) for verb, _, _, last in forms))
+    phrases = _phrases(clause)
 
     def after(front: str) -> Lattice:
-        return choice(*(sequence(finite, *middle(clause, verb, front), tail) for verb, finite, tail, _ in forms))
+        left = {**phrases, front: ""}
+        return choice(
+            *(sequence(finite, *middle(clause, verb, left), tail) for verb, finite, tail, _ in forms)
+        )
 
+    if order == LAST:
+        return choice(*(sequence(*middle(clause, verb, phrases), last) for verb, _, _, last in forms))
     if order == INVERTED:
         return after("")
-    adverbials = _adverbials(clause)
-    if clause.front:
-        return sequence(adverbials[clause.front], after(clause.front))
-    orders = [sequence(_subject(clause), after("subject"))]
-    if clause.time:
-        orders.append(sequence(adverbials["time"], after("time")))
-    return choice(*orders)
+    fronts = [clause.front] if clause.front else ["subject", "time"] if clause.time else ["subject"]
+    return choice(*(sequence(phrases[front], after(front)) for front in fronts))
 
 
-def middle(clause: Clause, verb: GermanVerb, front: str) -> list[Lattice]:
-    """Everything between finite verb (or conjunction) and the end, except what stands in `front`."""
-    adverbials = {**_adverbials(clause), "subject": _subject(clause), front: ""}
-    subject, comment = adverbials["subject"], adverbials["comment"]
-    if clause.pronoun:
-        start = [subject, verb.reflexive, comment]
-    elif clause.subject.determiner in INDEFINITE:
-        start = [verb.reflexive, comment, subject]  # what is new follows the particle
-    else:
-        start = [verb.reflexive, subject, comment]
-    complement: Lattice = verb.complement
-    if clause.object:
-        complement = sequence(verb.preposition, german_phrase(clause.object, verb.case), verb.complement)
-    elif clause.adjective:
-        complement = sequence(choice(*DEGREES.get(clause.degree, ("",))), choice(*clause.adjective.german))
-    return [*start, adverbials["time"], adverbials["place"], complement]
-
-
-def _subject(clause: Clause) -> Lattice:
-    if clause.pronoun and clause.subject.pronoun:
-        return clause.subject.pronoun[1]
-    return german_phrase(clause.subject, NOM)
-
-
-def _adverbials(clause: Clause) -> dict[str, Lattice]:
+def _phrases(clause: Clause) -> dict[str, Lattice]:
+    """The parts of the clause that can move, and its object in the cases that its verbs may ask for."""
     times = [times[clause.time] for times in TIMES.values() if clause.time in times]
-    comment = COMMENTS.get(clause.comment, PARTICLES if clause.particle else ("",))
-    return {
+    pronoun = clause.subject.pronoun if clause.pronoun else None
+    phrases: dict[str, Lattice] = {
+        "subject": pronoun[1] if pronoun else german_phrase(clause.subject, NOM),
+        "particle": choice(*PARTICLES) if clause.particle and not clause.comment else "",
         "time": choice(*times[0]) if times else "",
+        "comment": choice(*COMMENTS.get(clause.comment, ("",))),
         "place": choice(*PLACES.get(clause.place, ("",))),
-        "comment": choice(*comment),
     }
+    if clause.object:
+        phrases |= {case: german_phrase(clause.object, case) for case in (ACC, DAT) if _used(clause, case)}
+    return phrases
+
+
+def _used(clause: Clause, case: str) -> bool:
+    return clause.predicate is not None and any(verb.case == case for verb in clause.predicate.german)
+
+
+def middle(clause: Clause, verb: GermanVerb, phrases: dict[str, Lattice]) -> list[Lattice]:
+    """Everything between the finite verb (or the conjunction) and the end, in German order."""
+    known: list[Lattice] = [verb.reflexive, phrases["subject"]]
+    new: Lattice = ""
+    if clause.pronoun:
+        known.reverse()
+    elif clause.subject.determiner in INDEFINITE:
+        new = known.pop()  # what is new follows particle, time and comment
+    complement = sequence(verb.preposition, phrases.get(verb.case, ""), verb.complement)
+    if clause.adjective:
+        complement = sequence(choice(*DEGREES.get(clause.degree, ("",))), choice(*clause.adjective.german))
+    return [
+        *known,
+        phrases["particle"],
+        phrases["time"],
+        phrases["comment"],
+        new,
+        phrases["place"],
+        complement,
+    ]
 
 
 def german_phrase(phrase: NounPhrase, case: str) -> Lattice:
@@ -236,4 +249,6 @@ def _attribute(phrase: NounPhrase, ending: str) -> Lattice:
 def _possessor(phrase: NounPhrase) -> Lattice:
     if phrase.possessor is None:
         return ""
-    return choice(german_phrase(phrase.possessor, "GEN"), sequence("von", german_phrase(phrase.possessor, "DAT")))
+    return choice(
+        german_phrase(phrase.possessor, "GEN"), sequence("von", german_phrase(phrase.possessor, "DAT"))
+    )

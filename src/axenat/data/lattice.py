@@ -1,5 +1,6 @@
 """All translations of a sentence in one small tree: words, sequences, alternatives."""
 
+import math
 import random
 import re
 from dataclasses import dataclass
@@ -30,32 +31,26 @@ def sequence(*parts: Lattice) -> Lattice:
 
 
 def choice(*options: Lattice) -> Lattice:
-    """One of the options; equal ones count once, in the order of their first appearance."""
-    distinct = tuple(dict.fromkeys(options))
-    return distinct[0] if len(distinct) == 1 else Choice(distinct)
+    """One of the options, which must differ; a single one needs no choice."""
+    return options[0] if len(options) == 1 else Choice(options)
 
 
 def count(lattice: Lattice) -> int:
-    """How many translations there are (as long as no two paths spell the same words)."""
-    match lattice:
-        case Sequence(parts):
-            total = 1
-            for part in parts:
-                total *= count(part)
-            return total
-        case Choice(options):
-            return sum(count(option) for option in options)
-    return 1
+    """How many translations there are, as long as no two paths spell the same words."""
+    if isinstance(lattice, str):
+        return 1
+    if isinstance(lattice, Sequence):
+        return math.prod([count(part) for part in lattice.parts])
+    return sum([count(option) for option in lattice.options])
 
 
 def sample(lattice: Lattice, rng: random.Random) -> str:
     """Walk through the tree, every option of a choice as likely as the others."""
-    match lattice:
-        case Sequence(parts):
-            return " ".join(words for part in parts if (words := sample(part, rng)))
-        case Choice(options):
-            return sample(options[rng.randrange(len(options))], rng)
-    return lattice
+    if isinstance(lattice, str):
+        return lattice
+    if isinstance(lattice, Sequence):
+        return " ".join([words for part in lattice.parts if (words := sample(part, rng))])
+    return sample(rng.choice(lattice.options), rng)
 
 
 def sample_distinct(lattice: Lattice, rng: random.Random, num: int) -> list[str]:
@@ -67,15 +62,14 @@ def sample_distinct(lattice: Lattice, rng: random.Random, num: int) -> list[str]
 
 
 def pattern(lattice: Lattice, end: str = ".") -> str:
-    """A regular expression for exactly these translations, each followed by a space and the `end` of the sentence."""
+    """A regular expression for exactly these translations, each followed by the `end` of the sentence."""
     return _pattern(lattice) + re.escape(end)
 
 
 def _pattern(lattice: Lattice) -> str:
     # Every word brings the space that follows it, so that optional words need no special case.
-    match lattice:
-        case Sequence(parts):
-            return "".join(_pattern(part) for part in parts)
-        case Choice(options):
-            return "(?:" + "|".join(_pattern(option) for option in options) + ")"
-    return "".join(re.escape(word) + " " for word in lattice.split())
+    if isinstance(lattice, str):
+        return "".join(re.escape(word) + " " for word in lattice.split())
+    if isinstance(lattice, Sequence):
+        return "".join(_pattern(part) for part in lattice.parts)
+    return "(?:" + "|".join(_pattern(option) for option in lattice.options) + ")"

@@ -36,23 +36,23 @@ class Noun:
 
     english: str
     plural: str  # "" for nouns used in the singular only
-    kinds: tuple[str, ...]
+    kinds: frozenset[str]
     german: tuple[GermanNoun, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Adjective:
-    """An English adjective and its translations, whose last word is inflected; `graded` ones may take a degree."""
+    """An English adjective and its translations, whose last word is inflected; `graded` allows a degree."""
 
     english: str
-    kinds: tuple[str, ...]
+    kinds: frozenset[str]
     german: tuple[str, ...]
     graded: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A conjunction: each translation is (words, order of the clause that follows); see `grammar.german_clause`."""
+    """A conjunction; each translation is (words, order of the clause that follows)."""
 
     english: str
     german: tuple[tuple[str, str], ...]
@@ -67,25 +67,26 @@ def alternatives(text: str) -> tuple[str, ...]:
 
 
 def _noun(english: str, plural: str, kinds: str, *german: str) -> Noun:
-    return Noun(english, plural, tuple(kinds.split()), tuple(GermanNoun(*entry.split(" ", 4)) for entry in german))
+    nouns = tuple(GermanNoun(*entry.split(" ", 4)) for entry in german)
+    return Noun(english, plural, frozenset(kinds.split()), nouns)
 
 
-# English singular and plural, kinds; then gender, nominative, genitive, plural and words after it. `-` is never used.
+# English singular, plural, kinds; German gender, nominative, genitive, plural, words after (`-` is not used).
 NOUNS = (
-    _noun("man", "men", "person people", "m Mann Mannes Männer"),
-    _noun("woman", "women", "person people", "f Frau Frau Frauen"),
-    _noun("boy", "boys", "person people", "m Junge Jungen Jungen"),
-    _noun("girl", "girls", "person people", "n Mädchen Mädchens Mädchen"),
-    _noun("actor", "actors", "person people", "m Schauspieler Schauspielers Schauspieler"),
-    _noun("actress", "actresses", "person people", "f Schauspielerin Schauspielerin Schauspielerinnen"),
-    _noun("father", "", "person kin", "m Vater Vaters -"),
-    _noun("mother", "", "person kin", "f Mutter Mutter -"),
-    _noun("brother", "", "person kin", "m Bruder Bruders -"),
-    _noun("sister", "", "person kin", "f Schwester Schwester -"),
-    _noun("uncle", "", "person kin", "m Onkel Onkels -"),
-    _noun("aunt", "", "person kin", "f Tante Tante -"),
-    _noun("grandfather", "", "person kin", "m Großvater Großvaters -", "m Opa Opas -"),
-    _noun("grandmother", "", "person kin", "f Großmutter Großmutter -", "f Oma Oma -"),
+    _noun("man", "men", "person adult people owner", "m Mann Mannes Männer"),
+    _noun("woman", "women", "person adult people owner", "f Frau Frau Frauen"),
+    _noun("boy", "boys", "person people owner", "m Junge Jungen Jungen"),
+    _noun("actor", "actors", "person adult people", "m Schauspieler - Schauspieler"),
+    _noun("actress", "actresses", "person adult people", "f Schauspielerin - Schauspielerinnen"),
+    _noun("waitress", "waitresses", "person adult people", "f Kellnerin - Kellnerinnen"),
+    _noun("father", "", "person adult kin owner", "m Vater Vaters -"),
+    _noun("mother", "", "person adult kin owner", "f Mutter Mutter -"),
+    _noun("brother", "", "person adult kin owner", "m Bruder Bruders -"),
+    _noun("sister", "", "person adult kin owner", "f Schwester Schwester -"),
+    _noun("uncle", "", "person adult kin", "m Onkel - -"),
+    _noun("aunt", "", "person adult kin", "f Tante - -"),
+    _noun("grandfather", "", "person adult kin", "m Großvater - -", "m Opa - -"),
+    _noun("grandmother", "", "person adult kin", "f Großmutter - -", "f Oma - -"),
     _noun("car", "cars", "thing goods fixable", "n Auto - Autos", "m Wagen - Wagen"),
     _noun("bicycle", "bicycles", "thing goods fixable", "n Fahrrad - Fahrräder", "n Rad - Räder"),
     _noun("computer", "computers", "thing goods fixable", "m Computer - Computer", "m Rechner - Rechner"),
@@ -96,8 +97,8 @@ NOUNS = (
     _noun("silver ring", "", "thing goods", "m Silberring - -", "m Ring - - aus Silber"),
     _noun("kitchen table", "", "thing goods fixable", "m Küchentisch - -", "m Tisch - - für die Küche"),
     _noun("picture book", "", "thing goods", "n Bilderbuch - -", "n Buch - - mit Bildern"),
-    _noun("front door", "", "thing fixable door", "f Haustür - -", "f Tür - - des Hauses"),
-    _noun("garden gate", "", "thing fixable door", "n Gartentor - -", "n Tor - - des Gartens"),
+    _noun("front door", "", "thing fixable door only", "f Haustür - -", "f Tür - - des Hauses"),
+    _noun("garden gate", "", "thing fixable door only", "n Gartentor - -", "n Tor - - des Gartens"),
 )
 
 # Determiners of singular nouns: forms for masculine, feminine and neuter nouns in each case.
@@ -105,12 +106,17 @@ SINGULAR = {
     "the": {NOM: "der die das", ACC: "den die das", DAT: "dem der dem", GEN: "des der des"},
     "this": {NOM: "dieser diese dieses", ACC: "diesen diese dieses", DAT: "diesem dieser diesem"},
     "a": {NOM: "ein eine ein", ACC: "einen eine ein", DAT: "einem einer einem"},
-    "my": {NOM: "mein meine mein", ACC: "meinen meine mein", DAT: "meinem meiner meinem", GEN: "meines meiner meines"},
+    "my": {
+        NOM: "mein meine mein",
+        ACC: "meinen meine mein",
+        DAT: "meinem meiner meinem",
+        GEN: "meines meiner meines",
+    },
 }
 WEAK = {NOM: "e e e", ACC: "en e e", DAT: "en en en", GEN: "en en en"}
 MIXED = {NOM: "er e es", ACC: "en e es", DAT: "en en en", GEN: "en en en"}
 ADJECTIVE_ENDINGS = {"the": WEAK, "this": WEAK, "a": MIXED, "my": MIXED}
-# Determiners of plural nouns in the nominative and accusative (no other plural is used), with the adjective ending.
+# Determiners of plural nouns (nominative and accusative, no other case is used), ending of adjectives.
 PLURAL = {
     "the": (alternatives("die"), "en"),
     "both": (alternatives("beide | die beiden"), "en"),
@@ -122,21 +128,19 @@ PRONOUNS = {"m": ("he", "er"), "f": ("she", "sie"), "plural": ("they", "sie")}
 
 
 def _adjective(english: str, kinds: str, german: str, graded: bool = True) -> Adjective:
-    return Adjective(english, tuple(kinds.split()), alternatives(german), graded)
+    return Adjective(english, frozenset(kinds.split()), alternatives(german), graded)
 
 
 ADJECTIVES = (
-    _adjective("old", "person thing", "alt"),
-    _adjective("young", "person", "jung"),
+    _adjective("old", "adult thing", "alt"),
+    _adjective("young", "people", "jung"),
     _adjective("friendly", "person", "freundlich | nett"),
     _adjective("clever", "person", "klug | schlau"),
     _adjective("famous", "person", "berühmt | weithin bekannt", graded=False),
     _adjective("exhausted", "person", "erschöpft | sehr müde", graded=False),
     _adjective("red", "thing", "rot", graded=False),
-    _adjective("green", "thing", "grün", graded=False),
     _adjective("beautiful", "thing", "schön | hübsch"),
-    _adjective("expensive", "thing", "teuer | kostspielig"),
-    _adjective("tiny", "thing", "winzig | ganz klein", graded=False),
+    _adjective("expensive", "thing", "teuer"),
     _adjective("huge", "thing", "riesig | sehr groß", graded=False),
     _adjective("brand new", "thing", "nagelneu | ganz neu", graded=False),
 )
@@ -179,25 +183,29 @@ PLACES = {
 COMMENTS = {
     "probably": alternatives("wohl | wahrscheinlich | aller Wahrscheinlichkeit nach"),
     "certainly": alternatives("bestimmt | ganz bestimmt | mit Sicherheit"),
-    "really": alternatives("wirklich | tatsächlich | in der Tat"),
+    "apparently": alternatives("offenbar | anscheinend | allem Anschein nach"),
     "unfortunately": alternatives("leider | bedauerlicherweise | zu meinem Bedauern"),
     "fortunately": alternatives("glücklicherweise | zum Glück"),
 }
+NEVER_FIRST = ("probably",)  # `wohl` cannot begin a German sentence
 PARTICLES = ("", "ja", "doch")
 
-# Order of the clause after a conjunction: verb second, verb second after the conjunction itself, or verb last.
+# Order of the clause after a conjunction: verb second, verb right after the conjunction, or verb last.
 SECOND, INVERTED, LAST = "second", "inverted", "last"
 ALWAYS = (PRESENT, PROGRESSIVE, PAST, FUTURE)
 COORDINATING = (
     Connector(", and", ((", und", SECOND), ("und", SECOND)), ALWAYS, particle=True),
-    Connector(", but", ((", aber", SECOND), (", doch", SECOND)), ALWAYS),
+    Connector(", but", ((", aber", SECOND),), ALWAYS, particle=True),
     Connector(", and therefore", (("und deshalb", INVERTED), ("und aus diesem Grund", INVERTED)), ALWAYS),
     Connector(
-        ", and then", (("und danach", INVERTED), ("und im Anschluss", INVERTED)), (PRESENT, PAST, FUTURE), free=False
+        ", and then",
+        (("und danach", INVERTED), ("und im Anschluss", INVERTED)),
+        (PRESENT, PAST, FUTURE),
+        free=False,
     ),
 )
 SUBORDINATING = (
-    Connector("because", ((", weil", LAST), (", da", LAST), (", denn", SECOND)), ALWAYS, particle=True),
+    Connector("because", ((", weil", LAST), (", denn", SECOND)), ALWAYS, particle=True),
     Connector("although", ((", obwohl", LAST), (", auch wenn", LAST)), ALWAYS),
     Connector("while", ((", während", LAST),), (PRESENT, PROGRESSIVE, PAST), free=False),
     Connector("whenever", ((", wenn", LAST), (", immer wenn", LAST)), (PRESENT, PAST), free=False),

@@ -1,17 +1,19 @@
 """Sampling what the demo corpus says: the dials for length and difficulty are at the top."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from axenat.data.grammar import Clause, Meaning, NounPhrase, german
+from axenat.data.grammar import Clause, Meaning, NounPhrase, english, german
 from axenat.data.lattice import Lattice, count
 from axenat.data.lexicon import (
     ADJECTIVES,
     COMMENTS,
     COORDINATING,
     DEGREES,
+    INVERTED,
+    NEVER_FIRST,
     NOUNS,
     PLACES,
     PLURAL,
@@ -21,31 +23,35 @@ from axenat.data.lexicon import (
     TIMES,
     Adjective,
     Connector,
+    Noun,
 )
-from axenat.data.verbs import ALONE, FUTURE, PAST, PRESENT, PROGRESSIVE, WITH_PEOPLE, WITH_THINGS
+from axenat.data.verbs import ALONE, FUTURE, PAST, PRESENT, PROGRESSIVE, WITH_PEOPLE, WITH_THINGS, Predicate
 
 # More clauses make longer sentences; more fronting in English leaves fewer changes of order in German.
-NUM_CLAUSES = {1: 0.35, 2: 0.5, 3: 0.15}
+NUM_CLAUSES = {1: 0.45, 2: 0.45, 3: 0.1}
 TENSES = {PRESENT: 0.45, PROGRESSIVE: 0.15, PAST: 0.25, FUTURE: 0.15}
-PREDICATES = ((WITH_THINGS, 0.45), (WITH_PEOPLE, 0.3), (ALONE, 0.25))
+PREDICATES = {WITH_THINGS: 0.45, WITH_PEOPLE: 0.3, ALONE: 0.25}
 FIRST_TIME, LATER_TIME = 0.9, 0.3  # chance of a time in the first clause, in a later one
 PLACE, COMMENT = 0.25, 0.25
 FRONTED = 0.7  # chance that English puts a time, place or comment first
 SUBORDINATE, SUBORDINATE_FIRST = 0.5, 0.3
-PRONOUN, BE_CLAUSE = 0.5, 0.2  # in later clauses
-ADJECTIVE, DEGREE, PLURAL_NOUN, POSSESSOR = 0.4, 0.3, 0.25, 0.15
-MIN_TRANSLATIONS = 24
+PRONOUN, BE_CLAUSE, BE_THING = 0.5, 0.4, 0.7  # in later clauses
+KIN, POSSESSOR, PLURAL_NOUN = 0.5, 0.15, 0.35
+PERSON_ADJECTIVE, THING_ADJECTIVE, DEGREE = 0.4, 0.55, 0.3
+MIN_TRANSLATIONS, MAX_WORDS = 24, 24  # German translations, English words
 
 Item = TypeVar("Item")
 
 
-def sample_meaning(rng: random.Random) -> tuple[Meaning, Lattice]:
-    """A meaning with at least MIN_TRANSLATIONS translations, and those."""
+def sample_sentence(rng: random.Random) -> tuple[str, Lattice]:
+    """An English sentence and its translations, tokenised, without full stop, within the limits above."""
     while True:
         meaning = _meaning(rng)
-        lattice = german(meaning)
-        if count(lattice) >= MIN_TRANSLATIONS:
-            return meaning, lattice
+        source = english(meaning)
+        if len(source.split()) <= MAX_WORDS:
+            translations = german(meaning)
+            if count(translations) >= MIN_TRANSLATIONS:
+                return source, translations
 
 
 def _meaning(rng: random.Random) -> Meaning:
@@ -55,11 +61,12 @@ def _meaning(rng: random.Random) -> Meaning:
     for _ in range(size - 1):
         after_subordinate = bool(connectors) and connectors[-1] in SUBORDINATING
         pool = SUBORDINATING if rng.random() < SUBORDINATE and not after_subordinate else COORDINATING
-        connectors.append(rng.choice([connector for connector in pool if tense in connector.tenses]))
+        fitting = [other for other in pool if tense in other.tenses and other not in connectors]
+        connectors.append(rng.choice(fitting))
     inverted = size == 2 and connectors[0] in SUBORDINATING and rng.random() < SUBORDINATE_FIRST
     clauses = [_first_clause(rng, tense)]
     if inverted:
-        clauses[0] = replace(clauses[0], front="", particle=False)
+        clauses[0] = replace(clauses[0], front="")
     for connector in connectors:
         clauses.append(_later_clause(rng, tense, connector, clauses))
     return Meaning(tense, tuple(clauses), tuple(connectors), inverted)
@@ -75,46 +82,46 @@ def _first_clause(rng: random.Random, tense: str) -> Clause:
 def _later_clause(rng: random.Random, tense: str, connector: Connector, earlier: list[Clause]) -> Clause:
     topic = earlier[0].subject
     pronoun = topic.pronoun is not None and rng.random() < PRONOUN
-    subject = topic if pronoun else person(rng)
-    if connector.free and rng.random() < BE_CLAUSE:
+    subject = topic if pronoun else person(rng, other_than=topic)
+    orders = [order for _, order in connector.german]
+    time = ""
+    if connector.free and INVERTED not in orders and rng.random() < BE_CLAUSE:
         clause = _description(rng, subject, pronoun)
     else:
         clause = replace(_action(rng, subject), pronoun=pronoun)
-    clause = replace(clause, particle=connector.particle)
-    if not connector.free:
-        return clause
-    used = [other.time for other in earlier]
-    time = rng.choice([time for time in TIMES[tense] if time not in used]) if rng.random() < LATER_TIME else ""
-    clause = replace(clause, time=time, comment=_comment(rng))
-    second = all(order == SECOND for _, order in connector.german)
-    return _fronted(rng, clause) if second else clause
+        if connector.free and rng.random() < LATER_TIME:
+            time = rng.choice([time for time in TIMES[tense] if all(time != other.time for other in earlier)])
+    comment = _comment(rng) if connector.free else ""
+    clause = replace(clause, time=time, comment=comment, particle=connector.particle)
+    return _fronted(rng, clause) if orders == [SECOND] * len(orders) else clause
 
 
 def _action(rng: random.Random, subject: NounPhrase) -> Clause:
-    verbs = _weighted(rng, dict(PREDICATES))
+    verbs: tuple[Predicate, ...] = _weighted(rng, PREDICATES)
     predicate = rng.choice(verbs)
+    target = None
     if predicate.objects == "person":
-        target: NounPhrase | None = person(rng, plurals=predicate.plural_objects)
-    else:
-        target = thing(rng, predicate.objects, plurals=predicate.plural_objects) if predicate.objects else None
+        target = person(rng, plurals=predicate.plural_objects, other_than=subject)
+    elif predicate.objects:
+        target = thing(rng, predicate.objects, plurals=predicate.plural_objects, other_than=subject)
     place = rng.choice(list(PLACES)) if predicate.place and rng.random() < PLACE else ""
     return Clause(subject, predicate=predicate, object=target, place=place)
 
 
 def _description(rng: random.Random, subject: NounPhrase, pronoun: bool) -> Clause:
-    kind = "person" if pronoun or rng.random() < 0.5 else "thing"
-    if kind == "thing":
-        noun = rng.choice([noun for noun in NOUNS if kind in noun.kinds])
-        subject = NounPhrase(noun, rng.choice(("the", "this", "my")))
-    else:
-        subject = subject if pronoun else replace(subject, adjective=None, degree="")
-    degree, adjective = _adjective(rng, kind, chance=1.0)
+    if not pronoun:
+        if rng.random() < BE_THING:
+            noun = _noun(rng, "thing")
+            subject = NounPhrase(noun, "the" if "only" in noun.kinds else rng.choice(("the", "this", "my")))
+        subject = replace(subject, adjective=None, degree="")
+    degree, adjective = _adjective(rng, subject.noun, always=True)
     return Clause(subject, pronoun, adjective=adjective, degree=degree)
 
 
 def _fronted(rng: random.Random, clause: Clause) -> Clause:
-    filled = [name for name in ("time", "comment", "place") if getattr(clause, name)]
-    front = filled[0] if filled and rng.random() < FRONTED else ""
+    comment = clause.comment not in ("", *NEVER_FIRST)
+    front = "time" if clause.time else "comment" if comment else "place" if clause.place else ""
+    front = front if rng.random() < FRONTED else ""
     return replace(clause, front=front)
 
 
@@ -122,36 +129,43 @@ def _comment(rng: random.Random) -> str:
     return rng.choice(list(COMMENTS)) if rng.random() < COMMENT else ""
 
 
-def person(rng: random.Random, plurals: bool = True) -> NounPhrase:
-    """One of the people, with an article, or a relative, of mine or of somebody."""
-    noun = rng.choice([noun for noun in NOUNS if "person" in noun.kinds])
-    degree, adjective = _adjective(rng, "person")
+def person(rng: random.Random, plurals: bool = True, other_than: NounPhrase | None = None) -> NounPhrase:
+    """One of the people, with an article, or a relative, mine or somebody's."""
+    noun = _noun(rng, "kin" if rng.random() < KIN else "people", other_than)
+    degree, adjective = _adjective(rng, noun)
     if "kin" in noun.kinds:
         if rng.random() < POSSESSOR:
-            owner = rng.choice([noun for noun in NOUNS if "people" in noun.kinds])
-            return NounPhrase(noun, "the", possessor=NounPhrase(owner, "the", False, *_adjective(rng, "person")))
+            owner = _noun(rng, "owner people", other_than)
+            return NounPhrase(noun, "the", possessor=NounPhrase(owner, "the", False, degree, adjective))
         return NounPhrase(noun, "my", False, degree, adjective)
     plural = plurals and rng.random() < PLURAL_NOUN
     determiner = rng.choice(list(PLURAL)) if plural else rng.choice(("the", "this", "a"))
     return NounPhrase(noun, determiner, plural, degree, adjective)
 
 
-def thing(rng: random.Random, kind: str, plurals: bool) -> NounPhrase:
-    """A thing of this kind, sometimes somebody's."""
-    noun = rng.choice([noun for noun in NOUNS if kind in noun.kinds])
-    degree, adjective = _adjective(rng, "thing")
+def thing(rng: random.Random, kind: str, plurals: bool, other_than: NounPhrase) -> NounPhrase:
+    """A thing of this kind, sometimes that of a relative `other_than` the subject."""
+    noun = _noun(rng, kind)
+    degree, adjective = _adjective(rng, noun)
     plural = plurals and noun.plural != "" and rng.random() < PLURAL_NOUN
-    if not plural and rng.random() < POSSESSOR and not any(german.after for german in noun.german):
-        owner = rng.choice([noun for noun in NOUNS if "kin" in noun.kinds])
+    # `der Stuhl aus Holz meines Bruders` would be clumsy.
+    if not plural and rng.random() < POSSESSOR and not any(entry.after for entry in noun.german):
+        owner = _noun(rng, "owner kin", other_than)
         return NounPhrase(noun, "the", False, degree, adjective, NounPhrase(owner, "my"))
-    determiner = rng.choice(list(PLURAL if plural else SINGULAR))
+    determiner = "the" if "only" in noun.kinds else rng.choice(list(PLURAL if plural else SINGULAR))
     return NounPhrase(noun, determiner, plural, degree, adjective)
 
 
-def _adjective(rng: random.Random, kind: str, chance: float = ADJECTIVE) -> tuple[str, Adjective | None]:
-    if rng.random() >= chance:
+def _noun(rng: random.Random, kinds: str, other_than: NounPhrase | None = None) -> Noun:
+    wanted = frozenset(kinds.split())
+    taken = (other_than.noun, other_than.possessor and other_than.possessor.noun) if other_than else ()
+    return rng.choice([noun for noun in NOUNS if wanted <= noun.kinds and noun not in taken])
+
+
+def _adjective(rng: random.Random, noun: Noun, always: bool = False) -> tuple[str, Adjective | None]:
+    if not always and rng.random() >= (THING_ADJECTIVE if "thing" in noun.kinds else PERSON_ADJECTIVE):
         return "", None
-    adjective = rng.choice([adjective for adjective in ADJECTIVES if kind in adjective.kinds])
+    adjective = rng.choice([adjective for adjective in ADJECTIVES if adjective.kinds & noun.kinds])
     degree = rng.choice(list(DEGREES)) if adjective.graded and rng.random() < DEGREE else ""
     return degree, adjective
 

@@ -1,8 +1,8 @@
 """The verbs of the demo corpus and what goes with them.
 
-A German entry reads like a dictionary: everything around the infinitive in the order of a subordinate clause, then the
-third person singular and the participle. `ACC` and `DAT` stand for the object, `an-` is a separable prefix,
-`(ist)` marks verbs of motion: `sich ACC an- sehen sieht gesehen`, `nach Hause gehen geht gegangen (ist)`.
+A German entry reads like a dictionary: the infinitive after all that goes with it, then the third person
+singular and the participle. `ACC` and `DAT` stand for the object, `an-` is a separable prefix, `(ist)` marks
+verbs of motion: `sich ACC an- sehen sieht gesehen`, `nach Hause gehen geht gegangen (ist)`.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class GermanVerb:
     past: tuple[str, str] | None = None  # simple past, only where people use it in speech
 
     def forms(self, tense: str, plural: bool) -> list[tuple[str, str, str]]:
-        """The ways to say this tense, each as (finite verb, words at the end, both at the end of a subordinate clause)."""
+        """The ways to say this tense: (finite verb, rest at the clause end, both where the verb is last)."""
         present = self.plural if plural else self.singular
         simple = (present, self.prefix, self.prefix + present)
         if tense == PAST:
@@ -86,7 +86,9 @@ def parse_verb(entry: str) -> GermanVerb:
     )
 
 
-def _predicate(english: str, objects: str, *german: str, place: bool = True, stative: bool = False) -> Predicate:
+def _predicate(
+    english: str, objects: str, *german: str, place: bool = True, stative: bool = False
+) -> Predicate:
     base, third, ing, past, *after = english.split()
     verbs = tuple(parse_verb(entry) for entry in german)
     return Predicate(base, third, ing, past, " ".join(after), objects, verbs, place, stative)
@@ -129,6 +131,7 @@ WITH_THINGS = (
         "goods",
         "ACC brauchen braucht gebraucht",
         "ACC benötigen benötigt benötigt",
+        place=False,
         stative=True,
     ),
     _predicate(
@@ -184,7 +187,6 @@ WITH_PEOPLE = (
         "person",
         "ACC betreuen betreut betreut",
         "sich um ACC kümmern kümmert gekümmert",
-        "auf ACC auf- passen passt gepasst",
     ),
 )
 ALONE = (
@@ -193,13 +195,13 @@ ALONE = (
         "",
         "pausieren pausiert pausiert",
         "eine Pause machen macht gemacht",
-        "eine Pause ein- legen legt gelegt",
     ),
     _predicate(
         "go goes going went for a walk",
         "",
         "spazieren gehen geht gegangen (ist)",
         "einen Spaziergang machen macht gemacht",
+        place=False,
     ),
     _predicate(
         "go goes going went shopping",
@@ -207,6 +209,7 @@ ALONE = (
         "ein- kaufen kauft gekauft",
         "einkaufen gehen geht gegangen (ist)",
         "die Einkäufe erledigen erledigt erledigt",
+        place=False,
     ),
     _predicate(
         "go goes going went home",
@@ -220,20 +223,12 @@ ALONE = (
         "",
         "mit der Arbeit beginnen beginnt begonnen",
         "mit der Arbeit an- fangen fängt gefangen",
-        "die Arbeit auf- nehmen nimmt genommen",
     ),
     _predicate(
         "cook cooks cooking cooked",
         "",
         "kochen kocht gekocht",
         "das Essen machen macht gemacht",
-        "das Essen zu- bereiten bereitet bereitet",
-    ),
-    _predicate(
-        "rest rests resting rested",
-        "",
-        "sich aus- ruhen ruht geruht",
-        "sich erholen erholt erholt",
     ),
 )
 BE = GermanVerb("sein", "ist", "gewesen", "sind", auxiliary=("ist", "sind"), past=("war", "waren"))

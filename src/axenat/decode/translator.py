@@ -75,6 +75,7 @@ class Translator:
         self.device = device
         self.source_vocab, self.target_vocab = Vocab.load(path / "vocab.source"), Vocab.load(path / "vocab.target")
         self.source_subwords = Subwords.load(path / "codes.source")
+        self.target_subwords = Subwords.load(path / "codes.target")
         self.objective = objective_of(self.folder.run.objective)
         self.model = new_model(self.folder, self.objective, self.source_vocab, self.target_vocab)
         weights = path / "model.safetensors"
@@ -112,6 +113,10 @@ class Translator:
 
     def encode(self, words: str) -> list[int]:
         ids = self.source_vocab.encode(self.source_subwords.apply(words))
+        return [*ids[: self.model.max_positions - 1], EOS]
+
+    def encode_target(self, words: str) -> list[int]:
+        ids = self.target_vocab.encode(self.target_subwords.apply(words))
         return [*ids[: self.model.max_positions - 1], EOS]
 
     def _rows(self) -> int:

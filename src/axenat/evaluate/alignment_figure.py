@@ -81,78 +81,36 @@ def _draw_prediction(
     axes: Axes, alignment: Mapping[str, Any], index: int, pitch: float, num_ranks: int
 ) -> None:
     prediction = alignment["predictions"][index]
-    skipped = prediction["skipped"]
-    x, height = index * pitch + 0.05, ROW * (num_ranks + 1.3)
-    aligned = {
-        target: operator
-        for target, operator, place in zip(
-            alignment["targets"], alignment["operators"], alignment["prediction_of_target"], strict=True
-        )
-        if place == index
-    }
-    axes.add_patch(
-        Rectangle(
-            (x, PREDICTION_TOP - height), pitch - 0.1, height, facecolor=PAPER, edgecolor=SOFT, linewidth=1
-        )
-    )
-    if skipped:
-        hatched = Rectangle((x, PREDICTION_TOP - height), pitch - 0.1, height, facecolor=SOFT, alpha=0.16)
-        axes.add_patch(hatched)
-        axes.add_patch(
-            Rectangle(
-                (x, PREDICTION_TOP - height),
-                pitch - 0.1,
-                height,
-                fill=False,
-                hatch="///",
-                edgecolor=SOFT,
-                alpha=0.35,
-            )
-        )
-    axes.text(
-        x + pitch / 2 - 0.05,
-        PREDICTION_TOP - ROW * 0.6,
-        f"P{index + 1}".translate(SUBSCRIPTS),
-        ha="center",
-        va="center",
-        color=SOFT,
-    )
+    x, middle, height = index * pitch + 0.05, (index + 0.5) * pitch, ROW * (num_ranks + 1.3)
+    box = (x, PREDICTION_TOP - height), pitch - 0.1, height
+    centred: Any = {"ha": "center", "va": "center", "color": SOFT}
+    axes.add_patch(Rectangle(*box, facecolor=PAPER, edgecolor=SOFT, linewidth=1))
+    if prediction["skipped"]:
+        axes.add_patch(Rectangle(*box, facecolor=SOFT, alpha=0.16))
+        axes.add_patch(Rectangle(*box, fill=False, hatch="///", edgecolor=SOFT, alpha=0.35))
+        below = PREDICTION_TOP - height - ROW * 0.65
+        axes.text(middle, below, f"skip  {prediction['blank_cost']:.2f}", fontsize=8, **centred)
+    axes.text(middle, PREDICTION_TOP - ROW * 0.6, f"P{index + 1}".translate(SUBSCRIPTS), **centred)
+    paid = _paid_tokens(alignment, index)
     for rank, (token, probability) in enumerate(prediction["top"]):
         y = PREDICTION_TOP - ROW * (rank + 1.65)
-        operator = "skip_prediction" if skipped and token == "<blank>" else aligned.get(token)
-        if operator:
-            colour = OPERATORS.get(operator, (SOFT, "-"))[0]
-            axes.add_patch(Rectangle((x + 0.03, y - ROW / 2), pitch - 0.16, ROW, facecolor=colour, alpha=0.3))
-        weight = "bold" if operator else "normal"
-        axes.text(
-            x + 0.07,
-            y,
-            _shown(token),
-            va="center",
-            fontsize=9,
-            fontweight=weight,
-            color=SOFT if skipped and not operator else INK,
-        )
-        axes.text(
-            x + pitch - 0.17,
-            y,
-            f"{probability:.2f}".lstrip("0"),
-            ha="right",
-            va="center",
-            fontsize=7.5,
-            color=SOFT,
-        )
-    if skipped:
-        below = PREDICTION_TOP - height - ROW * 0.65
-        axes.text(
-            x + pitch / 2 - 0.05,
-            below,
-            f"skip  {prediction['blank_cost']:.2f}",
-            ha="center",
-            va="center",
-            fontsize=8,
-            color=SOFT,
-        )
+        if token in paid:
+            shade = Rectangle((x + 0.03, y - ROW / 2), pitch - 0.16, ROW, facecolor=paid[token], alpha=0.3)
+            axes.add_patch(shade)
+        weight = "bold" if token in paid else "normal"
+        colour = SOFT if prediction["skipped"] and token not in paid else INK
+        axes.text(x + 0.07, y, _shown(token), va="center", fontsize=9, fontweight=weight, color=colour)
+        share = f"{probability:.2f}".lstrip("0")
+        axes.text(x + pitch - 0.17, y, share, ha="right", va="center", fontsize=7.5, color=SOFT)
+
+
+def _paid_tokens(alignment: Mapping[str, Any], index: int) -> dict[str, str]:
+    """The tokens whose cost at this prediction enters the loss, with the colour of their operator."""
+    columns = (alignment["targets"], alignment["operators"], alignment["prediction_of_target"])
+    paid = {
+        token: OPERATORS[operator][0] for token, operator, at in zip(*columns, strict=True) if at == index
+    }
+    return paid | ({"<blank>": SOFT} if alignment["predictions"][index]["skipped"] else {})
 
 
 def _draw_key(axes: Axes, alignment: Mapping[str, Any], y: float) -> None:

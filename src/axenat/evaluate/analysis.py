@@ -80,7 +80,8 @@ def position_confidence(probabilities: Sequence[ArrayLike], *, max_offset: int =
     """How sharply tokens sit on their position (Figure 3).
 
     `probabilities[s][k, j]` is the probability that position j of sentence s gives the token generated at
-    position k; all pairs of all sentences with the same offset j - k are averaged.
+    position k; all pairs of all sentences with the same offset j - k are averaged. A row of NaN stands for a
+    position that gave no token (a blank): it keeps its place and does not count.
     """
     offsets = list(range(-max_offset, max_offset + 1))
     totals, counts = np.zeros(len(offsets)), np.zeros(len(offsets), dtype=np.int64)
@@ -91,6 +92,7 @@ def position_confidence(probabilities: Sequence[ArrayLike], *, max_offset: int =
         for index, offset in enumerate(offsets):
             if abs(offset) < len(matrix):
                 diagonal = np.diagonal(matrix, offset)
+                diagonal = diagonal[~np.isnan(diagonal)]
                 totals[index] += diagonal.sum()
                 counts[index] += diagonal.size
     means = [float(total / count) if count else None for total, count in zip(totals, counts, strict=True)]

@@ -47,6 +47,7 @@ STYLE: Any = {
     "ytick.color": SOFT,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
+    "legend.handlelength": 3.2,  # long enough to tell dashes from a line
     "lines.linewidth": 1.9,
     "lines.markersize": 5,
     "hatch.linewidth": 0.7,

@@ -59,39 +59,47 @@ def tuning_curves(tuned: Sequence[Mapping[str, Any]], objectives: Mapping[str, s
                 label=record["run"],
             )
             _ring(axes, [(c["value"], c["bleu"]) for c in tried if c["value"] == record["value"]], colour)
-        names = {"length_multiplier": "length multiplier λ", "length_penalty": "length penalty"}
-        keys = {record["key"] for record in tuned}
-        axes.set(
-            title=title,
-            xlabel=" / ".join(names.get(key, key) for key in sorted(keys)),
-            ylabel="BLEU on valid",
-        )
+        keys = sorted({record["key"] for record in tuned})
+        axes.set(title=title, xlabel=" / ".join(map(key_label, keys)), ylabel="BLEU on valid")
         _legend_below(figure, axes)
     return figure
 
 
-def delta_curve(choice: Mapping[str, Any], title: str) -> Figure:
-    """BLEU above, skip-target rate below, over the skip-target penalty (paper, Table 6)."""
+def grid_curve(choice: Mapping[str, Any], title: str) -> Figure:
+    """BLEU above, skip-target rate below, over the values of a grid such as delta's (paper, Table 6)."""
     with house_style():
         figure = new_figure(height=4.1)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
         candidates = sorted(choice["candidates"], key=lambda candidate: candidate["value"])
-        scored = [c for c in candidates if c["bleu"] is not None]
-        upper.plot([c["value"] for c in scored], [c["bleu"] for c in scored], color=RED, marker="o")
-        _ring(upper, [(c["value"], c["bleu"]) for c in scored if c["run"] == choice["chosen"]], RED)
+        scored = [(x, c) for x, c in enumerate(candidates) if c["bleu"] is not None]
+        upper.plot([x for x, _ in scored], [c["bleu"] for _, c in scored], color=RED, marker="o")
+        _ring(upper, [(x, c["bleu"]) for x, c in scored if c["run"] == choice["chosen"]], RED)
         upper.set(title=title, ylabel="BLEU on valid")
-        rated = [c for c in candidates if c.get("skip_target_rate") is not None]
+        rated = [
+            (x, c["skip_target_rate"])
+            for x, c in enumerate(candidates)
+            if c.get("skip_target_rate") is not None
+        ]
         if rated:
-            lower.plot(
-                [c["value"] for c in rated], [c["skip_target_rate"] for c in rated], color=SOFT, marker="s"
-            )
+            lower.plot([x for x, _ in rated], [rate for _, rate in rated], color=SOFT, marker="s")
             lower.set_ylim(bottom=0)
         else:
             lower.text(0.5, 0.5, "no skip-target rates", transform=lower.transAxes, ha="center", color=SOFT)
         lower.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-        lower.set(xlabel="skip-target penalty δ", ylabel="targets\nskipped")
-        lower.set_xticks([c["value"] for c in candidates], [f"{c['value']:g}" for c in candidates])
+        lower.set(xlabel=key_label(choice["key"]), ylabel="targets\nskipped")
+        lower.set_xticks(range(len(candidates)), [_short(c["value"]) for c in candidates])
+        lower.margins(x=0.08)
     return figure
+
+
+def key_label(key: str) -> str:
+    """A config key in words, with the paper's letter where it has one."""
+    letters = {"skip_target_penalty": "skip-target penalty δ", "length_multiplier": "length multiplier λ"}
+    return letters.get(key, key.replace("_", " "))
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def bleu_by_length(buckets_of: Mapping[str, Sequence[Mapping[str, Any]]], title: str) -> Figure:

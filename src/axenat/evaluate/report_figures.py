@@ -13,7 +13,8 @@ from axenat.evaluate.figure_style import to_svg
 from axenat.evaluate.figures import (
     bleu_by_length,
     confidence_curves,
-    delta_curve,
+    grid_curve,
+    key_label,
     learning_curves,
     repetition_bars,
     tuning_curves,
@@ -133,8 +134,9 @@ def _tuning(study: StudyRecord) -> Iterator[Drawing]:
 def _delta(study: StudyRecord) -> Iterator[Drawing]:
     for choice in study.choices:
         caption = f"Grid {choice['group']}: {choice['rule']}. Chosen: {choice['chosen']}."
-        title = f"Skip-target penalty, {choice['group']}"
-        yield _drawing(f"delta-{choice['group']}", caption, delta_curve(choice, title))
+        label = key_label(choice["key"])
+        figure = grid_curve(choice, f"{label[0].upper()}{label[1:]}, {choice['group']}")
+        yield _drawing(f"grid-{choice['group']}", caption, figure)
 
 
 def _length(study: StudyRecord) -> Iterator[Drawing]:

@@ -13,8 +13,7 @@ from axenat.files import UserError, read_lines, sha256_of, write_json, write_lin
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shards", type=Path, nargs="+", required=True, help="translations, in order")
     parser.add_argument("--target", type=Path, required=True, help="the real target side of train")
-    parser.add_argument("--teacher", type=Path, required=True, help="model.safetensors of the teacher")
-    parser.add_argument("--tuned", type=Path, required=True, help="tuned.json of the teacher")
+    parser.add_argument("--teacher", type=Path, required=True, help="folder of the teacher's run")
     parser.add_argument("--out", type=Path, required=True, help="distilled target side of train")
     parser.add_argument("--manifest", type=Path, required=True, help="what was done, as JSON")
 
@@ -27,8 +26,8 @@ def main(args: argparse.Namespace) -> None:
     empty = sum(not line for line in distilled)
     write_lines(args.out, (line or target for line, target in zip(distilled, real, strict=True)))
     manifest = {
-        "teacher_sha256": sha256_of(args.teacher),
-        "tuned_sha256": sha256_of(args.tuned),
+        "teacher_sha256": sha256_of(args.teacher / "model.safetensors"),
+        "tuned_sha256": sha256_of(args.teacher / "tuned.json"),
         "shards": len(args.shards),
         "sentences": len(real),
         "empty_replaced_by_real": empty,

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from axenat.data.text import tokenise
+from axenat.decode.inspect import skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
 from axenat.evaluate.choose import RULE, choose_best
@@ -35,4 +37,10 @@ def main(args: argparse.Namespace) -> None:
         "run": translator.folder.name, "key": translator.tuned_key, "value": best["value"], "rule": RULE,
         "split": "valid", "bleu": best["bleu"], "signature": score["signature"], "candidates": candidates,
     }  # fmt: skip
+    if translator.folder.run.objective.name == "axe":
+        result |= skip_rates(
+            translator,
+            [tokenise(line, translator.folder.source_language) for line in sources],
+            [tokenise(line, translator.folder.target_language) for line in references[0]],
+        )
     write_json(args.out, result)

@@ -1,0 +1,83 @@
+"""The one command: `axenat <stage>`. A stage is imported only when it is called, so help stays instant."""
+
+import argparse
+import importlib
+import logging
+import sys
+from typing import NoReturn
+
+from axenat.files import UserError
+
+# In the order of the pipeline; each is a module of axenat.stages.
+STAGES = {
+    "configure": "write the resolved keys of one stage to a file",
+    "download": "raw text of a corpus",
+    "clean": "tokenise and filter",
+    "learn_subwords": "byte pair encoding and vocabularies",
+    "encode": "text to ids",
+    "train": "train one run",
+    "average": "average its best checkpoints",
+    "tune": "choose length multiplier or penalty on valid",
+    "distil": "translate a shard of train with the teacher",
+    "gather": "put the teacher's shards together",
+    "translate": "plain text in, translations out",
+    "score": "BLEU with signature and interval, repetitions, valid translations",
+    "analyse": "BLEU by length, position confidence, skip rates, one alignment",
+    "choose": "choose one run of a grid on valid",
+    "summarise": "all scores and significance tests in one file",
+    "report": "figures and one HTML page",
+    "publish": "send runs and scores to MLflow",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage in one sentence, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    argv = sys.argv[1:] if argv is None else argv
+    stage = argv[0] if argv else "--help"
+    if stage in ("-h", "--help"):
+        print(_help())
+        return 0
+    if stage == "--version":
+        from axenat import __version__
+
+        print(f"axenat {__version__}")
+        return 0
+    if stage not in STAGES:
+        print(f"axenat: unknown stage {stage!r}; allowed are {', '.join(STAGES)}", file=sys.stderr)
+        return 2
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    module = importlib.import_module(f"axenat.stages.{stage}")
+    parser = _Parser(prog=f"axenat {stage}", description=module.__doc__)
+    module.add_arguments(parser)
+    try:
+        module.main(parser.parse_args(argv[1:]))
+    except UserError as error:
+        print(f"axenat {stage}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"axenat {stage}: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _help() -> str:
+    width = max(map(len, STAGES))
+    rows = "\n".join(f"  {name:<{width}}  {text}" for name, text in STAGES.items())
+    return (
+        "usage: axenat <stage> [options]\n\n"
+        "Non-autoregressive translation trained with Aligned Cross Entropy, stage by stage.\n"
+        "`snakemake --cores 2 all` runs them all; a stage's own options: axenat <stage> --help\n\n"
+        f"stages:\n{rows}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

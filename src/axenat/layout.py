@@ -1,0 +1,79 @@
+"""Where every file of a study lives: the one place that spells paths for the workflow."""
+
+from axenat.study import Study
+
+SUBWORD_FILES = ("codes.source", "codes.target", "vocab.source", "vocab.target")
+MODEL_FILES = ("config.yaml", "decode.yaml", "model.safetensors", *SUBWORD_FILES)
+
+
+def raw_text(study: Study, corpus: str, split: str, side: str) -> str:
+    config = study.corpora[corpus]
+    language = {"source": config.source_language, "target": config.target_language}[side]
+    return f"data/{corpus}/{split}.{language}"
+
+
+def references(study: Study, corpus: str, split: str) -> list[str]:
+    config = study.corpora[corpus]
+    further = [f"{split}.ref{number}" for number in range(1, config.references)]
+    return [f"data/{corpus}/{name}.{config.target_language}" for name in (split, *further)]
+
+
+def accept(study: Study, corpus: str, split: str) -> list[str]:
+    """What judges translations as right or wrong; most corpora have nothing of the kind."""
+    return [f"data/{corpus}/{split}.accept"] if study.corpora[corpus].judged else []
+
+
+def raw_files(study: Study, corpus: str) -> list[str]:
+    """Everything that `download` writes."""
+    files = [raw_text(study, corpus, "train", side) for side in ("source", "target")]
+    for split in ("valid", "test"):
+        files.append(raw_text(study, corpus, split, "source"))
+        files += references(study, corpus, split) + accept(study, corpus, split)
+    return files
+
+
+def words(study: Study, corpus: str, variant: str, split: str, side: str) -> str:
+    """Tokenised text; only the target side of train has a distilled variant."""
+    if (variant, split, side) == ("distilled", "train", "target"):
+        return f"results/corpora/{corpus}/distilled/train.target"
+    return f"results/corpora/{corpus}/clean/{split}.{side}"
+
+
+def ids(study: Study, run: str, split: str) -> str:
+    """Valid and test stay real."""
+    config = study.runs[run]
+    variant = config.target_side if split == "train" else "raw"
+    return f"results/corpora/{config.corpus}/{variant}/{split}.safetensors"
+
+
+def subwords(corpus: str) -> list[str]:
+    return [f"results/corpora/{corpus}/subwords/{name}" for name in SUBWORD_FILES]
+
+
+def shards(study: Study, corpus: str) -> list[str]:
+    distil = study.corpora[corpus].distil
+    assert distil is not None, f"{corpus} has no teacher"
+    parts = [f"{number}-of-{distil.shards}" for number in range(1, distil.shards + 1)]
+    return [f"results/corpora/{corpus}/distilled/shards/{part}.target" for part in parts]
+
+
+def model(run: str) -> list[str]:
+    return [f"results/runs/{run}/{name}" for name in MODEL_FILES]
+
+
+def tuned_model(run: str) -> list[str]:
+    return [*model(run), f"results/runs/{run}/tuned.json"]
+
+
+def teacher(study: Study, corpus: str) -> list[str]:
+    distil = study.corpora[corpus].distil
+    assert distil is not None, f"{corpus} has no teacher"
+    return tuned_model(distil.teacher)
+
+
+def output(study: Study, run: str, split: str, ending: str) -> str:
+    return f"results/runs/{run}/{split}/{study.runs[run].decode_name}.{ending}"
+
+
+def choices(study: Study) -> list[str]:
+    return [f"results/choices/{grid}.json" for grid in study.grids]

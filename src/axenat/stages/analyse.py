@@ -1,0 +1,83 @@
+"""`axenat analyse`: what section 5 of the paper looks at, for one run and split."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from axenat.data.text import tokenise
+from axenat.decode.inspect import describe_alignment, generated_probabilities, skip_rates
+from axenat.decode.translator import Translator
+from axenat.evaluate.analysis import length_buckets, position_confidence
+from axenat.files import read_lines, write_json
+from axenat.train.devices import device_of, use_threads
+
+SHORT, LONG = 10, 30  # Figure 3: fewer than 10 tokens, more than 30
+MOST_SENTENCES = 200  # more do not move the averages of Figure 3
+DRAWABLE = range(7, 13)  # target tokens of a pair that fits on a page
+NUM_EXAMPLES = 8
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--source", type=Path, required=True, help="plain source text")
+    parser.add_argument("--references", type=Path, nargs="+", required=True, help="plain references")
+    parser.add_argument("--hypothesis", type=Path, required=True, help="translations, plain text")
+    parser.add_argument("--split", required=True)
+    parser.add_argument("--out", type=Path, required=True, help="analysis.json to write")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+
+
+def main(args: argparse.Namespace) -> None:
+    use_threads(args.threads)
+    translator = Translator(args.model, device_of(args.device))
+    hypotheses, references = read_lines(args.hypothesis), [read_lines(path) for path in args.references]
+    sources = read_lines(args.source)
+    rows = list(zip(sources, references[0], hypotheses, strict=True))
+    analysis: dict[str, Any] = {
+        "run": translator.folder.name,
+        "split": args.split,
+        "buckets": length_buckets(hypotheses, references),
+        "confidence": None,
+        "skip_target_rate": None,
+        "skip_prediction_rate": None,
+        "examples": [
+            {"source": source, "reference": reference, "hypothesis": hypothesis}
+            for source, reference, hypothesis in rows[:NUM_EXAMPLES]
+        ],
+        "alignment": None,
+    }
+    if not translator.objective.causal:
+        words = [tokenise(line, translator.folder.source_language) for line in sources]
+        targets = [tokenise(line, translator.folder.target_language) for line in references[0]]
+        analysis["confidence"] = _confidence(translator, words, targets)
+        if translator.folder.run.objective.name == "axe":
+            analysis |= skip_rates(translator, words, targets)
+            analysis["alignment"] = _drawable_alignment(translator, words, targets)
+    write_json(args.out, analysis)
+
+
+def _confidence(translator: Translator, words: list[str], targets: list[str]) -> dict[str, Any]:
+    lengths = [len(translator.encode_target(line)) for line in targets]
+    groups = {
+        "short": [line for line, length in zip(words, lengths, strict=True) if length < SHORT],
+        "long": [line for line, length in zip(words, lengths, strict=True) if length > LONG],
+    }
+    return {
+        name: position_confidence([generated_probabilities(translator, line) for line in lines[:MOST_SENTENCES]])
+        for name, lines in groups.items()
+    }
+
+
+def _drawable_alignment(translator: Translator, words: list[str], targets: list[str]) -> dict[str, Any]:
+    """The first short pair in which AXE uses all three operators, as Figure 2 does; else the first pair."""
+    first: dict[str, Any] | None = None
+    for source, target in zip(words, targets, strict=True):
+        if len(translator.encode_target(target)) not in DRAWABLE:
+            continue
+        described = describe_alignment(translator, source, target)
+        first = first or described
+        skips_prediction = any(prediction["skipped"] for prediction in described["predictions"])
+        if skips_prediction and "skip_target" in described["operators"]:
+            return described
+    return first or describe_alignment(translator, words[0], targets[0])

@@ -1,0 +1,158 @@
+"""score, choose, summarise and report, one after the other on files, as the pipeline calls them."""
+
+import argparse
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_text, write_yaml
+from axenat.stages import choose, report, score, summarise
+
+REFERENCE = [f"Der Mann Nummer {number} kauft heute ein rotes Auto." for number in range(30)]
+OTHER = [line.replace("heute ein rotes Auto", "ein rotes Auto heute") for line in REFERENCE]
+STUTTER = [line.replace("kauft heute", "kauft kauft") if i % 2 else line for i, line in enumerate(REFERENCE)]
+RUNS: dict[str, tuple[str, float | None, list[str]]] = {
+    "teacher": ("left_to_right", None, OTHER),
+    "ce-raw": ("masked", None, STUTTER),
+    "axe-raw-1": ("axe", 1.0, REFERENCE),
+    "axe-raw-2": ("axe", 2.0, REFERENCE),
+}
+
+
+def call(stage: ModuleType, *words: object) -> None:
+    parser = argparse.ArgumentParser()
+    stage.add_arguments(parser)
+    stage.main(parser.parse_args([str(word) for word in words]))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    write_lines(tmp_path / "ref0", REFERENCE)
+    write_lines(tmp_path / "ref1", OTHER)
+    write_lines(tmp_path / "accept", [line.replace(".", r" \.") for line in REFERENCE])
+    for run, (objective, delta, lines) in RUNS.items():
+        folder = tmp_path / "runs" / run
+        settings: dict[str, Any] = {"name": objective}
+        if delta:
+            settings["skip_target_penalty"] = delta
+        write_yaml(
+            folder / "config.yaml",
+            {"run": run, "corpus": "demo", "target_side": "raw", "seed": 1, "objective": settings},
+        )
+        key = "length_penalty" if objective == "left_to_right" else "length_multiplier"
+        candidates = [{"value": 1.0, "bleu": 60.0}, {"value": 1.1, "bleu": 61.0}]
+        write_json(folder / "tuned.json", {"run": run, "key": key, "value": 1.1, "candidates": candidates})
+        write_json(
+            folder / "valid" / "d.analysis.json", {"run": run, "split": "valid", "skip_target_rate": 0.2}
+        )
+        words = [line.replace(".", " .") for line in lines]
+        for suffix, text in ((".txt", lines), (".tok.txt", words), (".bpe.txt", words)):
+            write_lines(folder / "test" / f"d{suffix}", text)
+    return tmp_path
+
+
+def score_run(results: Path, run: str, *more: object) -> dict[str, Any]:
+    folder = results / "runs" / run
+    base = folder / "test" / "d"
+    out = Path(f"{base}.score.json")
+    texts = ("--hypothesis", f"{base}.txt", "--tokenised", f"{base}.tok.txt", "--subwords", f"{base}.bpe.txt")
+    records = ("--run-config", folder / "config.yaml", "--tuned", folder / "tuned.json")
+    names = ("--split", "test", "--decode", "d", "--out", out)
+    call(score, *texts, "--references", results / "ref0", results / "ref1", *records, *names, *more)
+    written: dict[str, Any] = read_json(out)
+    return written
+
+
+def choose_delta(results: Path) -> Path:
+    out = results / "choices" / "axe-raw.json"
+    folders = [results / "runs" / run for run in ("axe-raw-2", "axe-raw-1")]
+    files = {"--tuned": "tuned.json", "--analysis": "valid/d.analysis.json", "--run-configs": "config.yaml"}
+    words = [word for flag, name in files.items() for word in (flag, *(folder / name for folder in folders))]
+    call(choose, "--group", "axe-raw", "--key", "skip_target_penalty", *words, "--out", out)
+    return out
+
+
+def summarise_all(results: Path) -> dict[str, Any]:
+    for run in RUNS:
+        score_run(results, run, "--accept", results / "accept")
+    scores = [results / "runs" / run / "test" / "d.score.json" for run in RUNS]
+    tables = ("--markdown", results / "tables" / "results.md", "--csv", results / "tables" / "results.csv")
+    outputs = ("--out", results / "summary.json", *tables)
+    call(summarise, "--study-name", "toy", "--scores", *scores, "--choices", choose_delta(results), *outputs)
+    written: dict[str, Any] = read_json(results / "summary.json")
+    return written
+
+
+def test_a_score_knows_its_run_its_settings_and_its_texts(results: Path) -> None:
+    written = score_run(results, "axe-raw-2", "--accept", results / "accept")
+    assert written["bleu"] == 100.0 and written["valid_share"] == 1.0 and written["repetition"] == 0.0
+    assert (written["run"], written["objective"], written["target_side"]) == ("axe-raw-2", "axe", "raw")
+    assert (written["skip_target_penalty"], written["length_multiplier"]) == (2.0, 1.1)
+    assert read_lines(written["hypothesis"]) == REFERENCE and len(written["references"]) == 2
+
+
+def test_a_score_counts_repeats_and_leaves_unknown_what_it_cannot_tell(results: Path) -> None:
+    written = score_run(results, "ce-raw")
+    assert written["repetition"] == written["repetition_words"] == pytest.approx(15 / (30 * 10))
+    assert written["valid_share"] is None and written["skip_target_penalty"] is None
+    assert score_run(results, "teacher")["length_multiplier"] is None
+
+
+def test_the_choice_of_a_tied_grid_is_the_smallest_delta(results: Path) -> None:
+    choice = read_json(choose_delta(results))
+    assert choice["chosen"] == "axe-raw-1"
+    assert [candidate["value"] for candidate in choice["candidates"]] == [2.0, 1.0]
+    assert {candidate["skip_target_rate"] for candidate in choice["candidates"]} == {0.2}
+
+
+def test_the_summary_holds_every_score_and_compares_axe_with_cross_entropy(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = summarise_all(results)
+    assert [entry["run"] for entry in summary["scores"]] == list(RUNS)
+    assert [entry["chosen"] for entry in summary["scores"]] == [True, True, True, False]
+    (comparison,) = summary["comparisons"]
+    assert (comparison["a"], comparison["b"]) == ("axe-raw-1", "ce-raw")
+    assert comparison["difference"] > 0 and comparison["p_value"] < 0.05
+    printed = capsys.readouterr().out
+    assert all(run in printed for run in RUNS)
+    assert all(run in (results / "tables" / "results.md").read_text("utf-8") for run in RUNS)
+
+
+def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(results: Path) -> None:
+    summarise_all(results)
+    write_text(
+        results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind'
+    )
+    folders = [results / "runs" / run for run in RUNS]
+    inputs = (
+        "--summary",
+        results / "summary.json",
+        "--runs",
+        *folders,
+        "--choices",
+        results / "choices/axe-raw.json",
+    )
+    outputs = ("--out", results / "report.html", "--figures", results / "figures")
+    call(report, *inputs, "--study-name", "toy", "--note", "made up", *outputs)
+    page = (results / "report.html").read_text("utf-8")
+    assert all(run in page for run in RUNS) and "made up" in page
+    assert "provenance.json: no such file" in page
+    drawn = {path.name for path in (results / "figures").iterdir()}
+    assert {"repetition.svg", "grid-axe-raw.svg", "learning-curves-masked-raw.svg"} <= drawn
+
+
+def test_the_report_of_a_study_that_has_not_begun_is_a_page_too(tmp_path: Path) -> None:
+    gone = tmp_path / "runs" / "gone"
+    outputs = ("--out", tmp_path / "report.html", "--figures", tmp_path / "figures")
+    call(report, "--summary", tmp_path / "none.json", "--runs", gone, "--study-name", "toy", *outputs)
+    assert "none.json: no such file" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_bad_input_leaves_no_score_behind(results: Path) -> None:
+    write_lines(results / "ref1", REFERENCE[:-1])
+    with pytest.raises(UserError, match="30 hypotheses but 29"):
+        score_run(results, "ce-raw")
+    assert not (results / "runs/ce-raw/test/d.score.json").exists()

@@ -1,0 +1,71 @@
+import json
+import os
+import subprocess
+
+import yaml
+
+from axenat import layout
+from axenat.files import UserError, read_yaml
+from axenat.study import parse_study
+
+try:
+    STUDY = parse_study(config)
+except UserError as error:
+    raise WorkflowError(str(error))
+
+VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
+ENVIRONMENT = "../../environment.yml"
+
+
+wildcard_constraints:
+    corpus="|".join(STUDY.corpora),
+    run="|".join(STUDY.runs),
+    grid="|".join(STUDY.grids) or "(?!)",
+    variant="raw|distilled",
+    split="train|valid|test",
+    shard="[0-9]+-of-[0-9]+",
+
+
+def of_corpus(function, *arguments):
+    """An input function from one of layout's, for rules about a corpus."""
+    return lambda wildcards: function(STUDY, wildcards.corpus, *_fill(arguments, wildcards))
+
+
+def of_run(function, *arguments):
+    return lambda wildcards: function(STUDY, wildcards.run, *_fill(arguments, wildcards))
+
+
+def of_run_corpus(function, *arguments):
+    return lambda wildcards: function(STUDY, STUDY.runs[wildcards.run].corpus, *_fill(arguments, wildcards))
+
+
+def _fill(arguments, wildcards):
+    """A name in braces stands for that wildcard."""
+    return [argument.format(**wildcards) for argument in arguments]
+
+
+def subwords_of_run(wildcards):
+    return layout.subwords(STUDY.runs[wildcards.run].corpus)
+
+
+def resolved(kind, stage):
+    """The keys that a stage depends on, as a parameter: changing another key reruns nothing."""
+    return lambda wildcards: json.dumps(STUDY.section(kind, wildcards[0], stage.format(**wildcards)))
+
+
+def runs_of_grid(*path):
+    return lambda wildcards: [
+        part.format(run=run) for run in STUDY.grids[wildcards.grid].runs for part in path
+    ]
+
+
+def outputs(ending, split="test", runs=None):
+    return [layout.output(STUDY, run, split, ending) for run in runs or STUDY.runs]
+
+
+def after_run():
+    """Mirror the files to MLflow and record their versions with DVC; neither may fail a workflow."""
+    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs])
+    whole = os.path.exists("results/report.html") and os.path.exists("dvc.yaml")
+    if whole and "DVC_STAGE" not in os.environ and parse_study(read_yaml("config/config.yaml")) == STUDY:
+        subprocess.run(["dvc", "commit", "--quiet", "--force"])

@@ -1,0 +1,69 @@
+rule score:
+    input:
+        text="results/runs/{run}/{split}/{decode}.txt",
+        words="results/runs/{run}/{split}/{decode}.tok.txt",
+        subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
+        references=of_run_corpus(layout.references, "{split}"),
+        accept=of_run_corpus(layout.accept, "{split}"),
+        config="results/runs/{run}/config.yaml",
+        tuned="results/runs/{run}/tuned.json",
+    output:
+        "results/runs/{run}/{split}/{decode}.score.json",
+    params:
+        version=VERSIONS["score"],
+        accept=lambda wildcards, input: f"--accept {input.accept}" if input.accept else "",
+    log:
+        "logs/score/{run}-{split}-{decode}.log",
+    benchmark:
+        "logs/score/{run}-{split}-{decode}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat score --hypothesis {input.text} --tokenised {input.words} --subwords {input.subwords}"
+        " --references {input.references} {params.accept} --run-config {input.config} --tuned {input.tuned}"
+        " --split {wildcards.split} --decode {wildcards.decode} --out {output} 2> {log}"
+
+
+rule analyse:
+    input:
+        model=layout.tuned_model("{run}"),
+        text="results/runs/{run}/{split}/{decode}.txt",
+        source=of_run_corpus(layout.raw_text, "{split}", "source"),
+        references=of_run_corpus(layout.references, "{split}"),
+    output:
+        "results/runs/{run}/{split}/{decode}.analysis.json",
+    params:
+        version=VERSIONS["analyse"],
+        folder=lambda wildcards, input: os.path.dirname(input.model[0]),
+    threads: 1
+    resources:
+        mem_mb=4000,
+    log:
+        "logs/analyse/{run}-{split}-{decode}.log",
+    benchmark:
+        "logs/analyse/{run}-{split}-{decode}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat analyse --model {params.folder} --source {input.source} --references {input.references}"
+        " --hypothesis {input.text} --split {wildcards.split} --out {output} --threads {threads} 2> {log}"
+
+
+rule choose:
+    input:
+        tuned=runs_of_grid("results/runs/{run}/tuned.json"),
+        configs=runs_of_grid("results/runs/{run}/config.yaml"),
+    output:
+        "results/choices/{grid}.json",
+    params:
+        version=VERSIONS["choose"],
+        key=lambda wildcards: STUDY.grids[wildcards.grid].key,
+    log:
+        "logs/choose/{grid}.log",
+    benchmark:
+        "logs/choose/{grid}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat choose --group {wildcards.grid} --key {params.key} --tuned {input.tuned} --analysis {input.tuned}"
+        " --run-configs {input.configs} --out {output} 2> {log}"

@@ -1,0 +1,46 @@
+rule summarise:
+    input:
+        scores=outputs("score.json"),
+        choices=layout.choices(STUDY),
+        texts=outputs("txt"),
+    output:
+        summary="results/summary.json",
+        markdown=report("results/tables/results.md", category="Tables"),
+        csv=report("results/tables/results.csv", category="Tables"),
+    params:
+        version=VERSIONS["summarise"],
+        study=STUDY.name,
+    log:
+        "logs/summarise/summarise.log",
+    benchmark:
+        "logs/summarise/summarise.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat summarise --study-name {params.study:q} --scores {input.scores} --choices {input.choices}"
+        " --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {log} 2>&1"
+
+
+rule report:
+    input:
+        summary="results/summary.json",
+        choices=layout.choices(STUDY),
+        analyses=outputs("analysis.json"),
+        histories=[f"results/runs/{run}/history.jsonl" for run in STUDY.runs],
+        tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
+    output:
+        page="results/report.html",
+    params:
+        version=VERSIONS["report"],
+        study=STUDY.name,
+        note=STUDY.note,
+        runs=[f"results/runs/{run}" for run in STUDY.runs],
+    log:
+        "logs/report/report.log",
+    benchmark:
+        "logs/report/report.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat report --summary {input.summary} --choices {input.choices} --runs {params.runs}"
+        " --study-name {params.study:q} --note {params.note:q} --figures results/figures --out {output.page} 2> {log}"

@@ -1,0 +1,91 @@
+rule configure_run:
+    output:
+        config="results/runs/{run}/config.yaml",
+        decode="results/runs/{run}/decode.yaml",
+    params:
+        config=resolved("runs", "config"),
+        decode=resolved("runs", "decode"),
+    log:
+        "logs/configure/{run}.log",
+    conda:
+        ENVIRONMENT
+    shell:
+        "(axenat configure --resolved {params.config:q} --out {output.config}"
+        " && axenat configure --resolved {params.decode:q} --out {output.decode}) 2> {log}"
+
+
+# Snakemake removes the outputs of a failed job, so the state that a killed training resumes from,
+# results/runs/{run}/checkpoints/, is no output; it carries a fingerprint of configuration and data.
+rule train:
+    input:
+        config="results/runs/{run}/config.yaml",
+        train=of_run(layout.ids, "train"),
+        valid=of_run(layout.ids, "valid"),
+        subwords=subwords_of_run,
+    output:
+        history="results/runs/{run}/history.jsonl",
+        best="results/runs/{run}/best.json",
+        provenance="results/runs/{run}/provenance.json",
+    params:
+        version=VERSIONS["train"],
+        subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
+        folder=lambda wildcards, output: os.path.dirname(output.best),
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    log:
+        "logs/train/{run}.log",
+    benchmark:
+        "logs/train/{run}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat train --config {input.config} --train {input.train} --valid {input.valid}"
+        " --subwords {params.subwords} --out {params.folder} --threads {threads} 2> {log}"
+
+
+rule average:
+    input:
+        best="results/runs/{run}/best.json",
+        subwords=subwords_of_run,
+    output:
+        [f"results/runs/{{run}}/{name}" for name in ("model.safetensors", *layout.SUBWORD_FILES)],
+    params:
+        version=VERSIONS["average"],
+        subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
+    resources:
+        mem_mb=4000,
+    log:
+        "logs/average/{run}.log",
+    benchmark:
+        "logs/average/{run}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat average --best {input.best} --subwords {params.subwords} --out {params.folder} 2> {log}"
+
+
+rule tune:
+    input:
+        model=layout.model("{run}"),
+        source=of_run_corpus(layout.raw_text, "valid", "source"),
+        references=of_run_corpus(layout.references, "valid"),
+    output:
+        "results/runs/{run}/tuned.json",
+    params:
+        version=VERSIONS["tune"],
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
+    threads: 1
+    resources:
+        mem_mb=4000,
+    log:
+        "logs/tune/{run}.log",
+    benchmark:
+        "logs/tune/{run}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat tune --model {params.folder} --source {input.source} --references {input.references}"
+        " --out {output} --threads {threads} 2> {log}"

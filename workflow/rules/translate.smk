@@ -1,0 +1,71 @@
+rule distil:
+    input:
+        config="results/corpora/{corpus}/config/distil.yaml",
+        teacher=of_corpus(layout.teacher),
+        source="results/corpora/{corpus}/clean/train.source",
+    output:
+        "results/corpora/{corpus}/distilled/shards/{shard}.target",
+    params:
+        version=VERSIONS["distil"],
+        teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
+    threads: 1
+    resources:
+        mem_mb=4000,
+    log:
+        "logs/distil/{corpus}-{shard}.log",
+    benchmark:
+        "logs/distil/{corpus}-{shard}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat distil --model {params.teacher} --source {input.source} --shard {wildcards.shard}"
+        " --out {output} --threads {threads} 2> {log}"
+
+
+rule gather:
+    input:
+        shards=of_corpus(layout.shards),
+        target="results/corpora/{corpus}/clean/train.target",
+        teacher=of_corpus(layout.teacher),
+    output:
+        target="results/corpora/{corpus}/distilled/train.target",
+        manifest="results/corpora/{corpus}/distilled/manifest.json",
+    params:
+        version=VERSIONS["gather"],
+        teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
+    log:
+        "logs/gather/{corpus}.log",
+    benchmark:
+        "logs/gather/{corpus}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat gather --shards {input.shards} --target {input.target} --teacher {params.teacher}"
+        " --out {output.target} --manifest {output.manifest} 2> {log}"
+
+
+rule translate:
+    input:
+        model=layout.tuned_model("{run}"),
+        source=of_run_corpus(layout.raw_text, "{split}", "source"),
+    output:
+        text="results/runs/{run}/{split}/{decode}.txt",
+        words="results/runs/{run}/{split}/{decode}.tok.txt",
+        subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
+    wildcard_constraints:
+        decode="(beam|ell)[0-9]+",
+    params:
+        version=VERSIONS["translate"],
+        folder=lambda wildcards, input: os.path.dirname(input.model[0]),
+    threads: 1
+    resources:
+        mem_mb=4000,
+    log:
+        "logs/translate/{run}-{split}-{decode}.log",
+    benchmark:
+        "logs/translate/{run}-{split}-{decode}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat translate --model {params.folder} --input {input.source} --output {output.text}"
+        " --tokenised {output.words} --subwords {output.subwords} --threads {threads} 2> {log}"
