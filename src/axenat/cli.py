@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import logging
+import os
 import sys
 from typing import NoReturn
 
@@ -38,7 +39,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str] | None = None) -> int:
-    argv = sys.argv[1:] if argv is None else argv
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except BrokenPipeError:  # the reader has seen enough, as in `axenat --help | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _run(argv: list[str]) -> int:
     stage = argv[0] if argv else "--help"
     if stage in ("-h", "--help"):
         print(_help())
@@ -60,6 +68,8 @@ def main(argv: list[str] | None = None) -> int:
     except UserError as error:
         print(f"axenat {stage}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"axenat {stage}: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
         return 2

@@ -88,7 +88,8 @@ def read_parallel(source: str | Path, target: str | Path) -> tuple[list[str], li
     sources, targets = read_lines(source), read_lines(target)
     if len(sources) != len(targets):
         raise UserError(
-            f"{source} has {len(sources)} lines but {target} has {len(targets)}; a parallel corpus needs the same number"
+            f"{source} has {len(sources)} lines but {target} has {len(targets)}; "
+            "a parallel corpus needs the same number"
         )
     if not sources:
         raise UserError(f"{source} and {target} are empty; a corpus needs at least one pair")

@@ -64,8 +64,9 @@ def _corpus_section(corpus: CorpusConfig, stage: str) -> dict[str, Any]:
     if stage == "download":
         return {key: plain[key] for key in ("grammar", "folder", "references", "judged")} | languages
     if stage == "clean":
-        return plain["clean"] | languages
-    return {"subwords": plain["subwords"], "distil": plain["distil"]}[stage] or {}
+        return {**plain["clean"], **languages}
+    section: dict[str, Any] = plain[stage] or {}
+    return section
 
 
 def parse_study(values: Any) -> Study:
@@ -139,7 +140,9 @@ def _with_recipe(name: str, run: Any, recipes: Mapping[str, Any]) -> dict[str, A
 
 def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
     """A list where one value belongs is a grid: one named run for each of its values."""
-    axes = [(None, "seed", run["seed"])] if isinstance(run.get("seed"), list) else []
+    axes: list[tuple[str, str, list[Any]]] = []
+    if isinstance(run.get("seed"), list):
+        axes.append(("", "seed", run["seed"]))
     for section in SECTIONS_WITH_GRIDS:
         keys = run.get(section)
         if isinstance(keys, Mapping):

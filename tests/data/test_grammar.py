@@ -95,9 +95,7 @@ def test_the_same_seed_gives_the_same_corpus_and_another_seed_another() -> None:
 
 def test_the_corpus_does_not_depend_on_the_hash_seed_of_the_process() -> None:
     code = "from axenat.data.demo import demo_corpus as d; print(d(seed=1, train=30, valid=3, test=3))"
-    environments = [
-        {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)} for seed in "12"
-    ]
+    environments = [{**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)} for seed in "12"]
     first, second = (subprocess.check_output([sys.executable, "-c", code], env=env) for env in environments)
     assert first == second
 
@@ -119,9 +117,7 @@ def test_no_source_is_in_two_splits_or_twice_in_a_held_out_one(corpus: dict[str,
 def test_every_reference_is_accepted_and_different_from_the_others(corpus: dict[str, list[str]]) -> None:
     for split in ("valid", "test"):
         names = [f"{split}.de", *(f"{split}.ref{index}.de" for index in range(1, 8))]
-        for accept, *references in zip(
-            corpus[f"{split}.accept"], *(corpus[name] for name in names), strict=True
-        ):
+        for accept, *references in zip(corpus[f"{split}.accept"], *(corpus[name] for name in names), strict=True):
             assert len(set(references)) == len(references)
             for reference in references:
                 assert re.fullmatch(accept, tokens(reference))
@@ -210,9 +206,7 @@ def test_determiner_or_adjective_shows_case_and_gender_exactly_once() -> None:
     for name, cases in SINGULAR.items():
         for case, forms in cases.items():
             endings = ADJECTIVE_ENDINGS[name][case].split()
-            for gender, determiner, ending, mark in zip(
-                "mfn", forms.split(), endings, marks[case], strict=True
-            ):
+            for gender, determiner, ending, mark in zip("mfn", forms.split(), endings, marks[case], strict=True):
                 if determiner in ("ein", "mein"):
                     assert ending.endswith(mark), (determiner, ending)
                 else:
@@ -238,9 +232,7 @@ def test_every_noun_phrase_agrees_with_the_gender_of_its_noun(case: str) -> None
 def test_plural_phrases_end_their_adjectives_as_the_determiner_asks() -> None:
     old = next(adjective for adjective in ADJECTIVES if adjective.english == "old")
     man = noun("man").noun
-    found = {
-        name: set(spellings(german_phrase(NounPhrase(man, name, True, "", old), ACC))) for name in PLURAL
-    }
+    found = {name: set(spellings(german_phrase(NounPhrase(man, name, True, "", old), ACC))) for name in PLURAL}
     assert found == {
         "the": {"die alten Männer"},
         "both": {"beide alten Männer", "die beiden alten Männer"},

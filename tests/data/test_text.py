@@ -24,9 +24,7 @@ GERMAN = [
 RULES = {"min_length": 1, "max_length": 5, "max_ratio": 2.0}
 
 
-@pytest.mark.parametrize(
-    ("language", "line"), [("en", line) for line in ENGLISH] + [("de", line) for line in GERMAN]
-)
+@pytest.mark.parametrize(("language", "line"), [("en", line) for line in ENGLISH] + [("de", line) for line in GERMAN])
 def test_detokenising_undoes_tokenising(language, line) -> None:
     assert detokenise(tokenise(line, language), language) == line
 

@@ -10,9 +10,7 @@ SIDES = {"raw": (60.0, 70.0), "distilled": (80.0, 82.0)}
 TOKENS = ["es", "schmeckt", "ziemlich", "gut", "."]
 
 
-def _score(
-    run: str, objective: str, side: str, bleu: float, delta: float | None, chosen: bool
-) -> dict[str, Any]:
+def _score(run: str, objective: str, side: str, bleu: float, delta: float | None, chosen: bool) -> dict[str, Any]:
     return {
         "run": run,
         "corpus": "demo",
@@ -99,9 +97,7 @@ def _analysis(run: str, objective: str, bleu: float) -> dict[str, Any]:
         "run": run,
         "split": "test",
         "buckets": buckets,
-        "confidence": None
-        if objective == "left_to_right"
-        else _confidence(0.3 if objective == "masked" else 0.06),
+        "confidence": None if objective == "left_to_right" else _confidence(0.3 if objective == "masked" else 0.06),
         "skip_target_rate": 0.1 if objective == "axe" else None,
         "skip_prediction_rate": 0.08 if objective == "axe" else None,
         "examples": [
@@ -121,9 +117,7 @@ def _run(score: dict[str, Any]) -> RunRecord:
     key = "length_penalty" if objective == "left_to_right" else "length_multiplier"
     values = [1.0, 1.05, 1.1, 1.15, 1.2]
     shift = len(run) % 4
-    candidates = [
-        {"value": value, "bleu": score["bleu"] - 90 * (value - 1.1) ** 2 - shift} for value in values
-    ]
+    candidates = [{"value": value, "bleu": score["bleu"] - 90 * (value - 1.1) ** 2 - shift} for value in values]
     settings = {"name": objective, "label_smoothing": 0.1}
     if score["skip_target_penalty"]:
         settings["skip_target_penalty"] = score["skip_target_penalty"]

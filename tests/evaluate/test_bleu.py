@@ -22,10 +22,7 @@ def sentences(seed: int, count: int = 60) -> list[str]:
 
 def damaged(lines: list[str], rate: float, seed: int) -> list[str]:
     rng = random.Random(seed)
-    return [
-        " ".join(rng.choice(WORDS) if rng.random() < rate else word for word in line.split())
-        for line in lines
-    ]
+    return [" ".join(rng.choice(WORDS) if rng.random() < rate else word for word in line.split()) for line in lines]
 
 
 REFERENCES = [sentences(0), damaged(sentences(0), 0.3, 1)]

@@ -28,9 +28,7 @@ class Outline(HTMLParser):
         values = dict(attrs)
         self.ids.add(values.get("id") or "")
         assert tag != "script"
-        self.fetched += [
-            values[name] or "" for name in ("src", "href", "xlink:href", "data") if name in values
-        ]
+        self.fetched += [values[name] or "" for name in ("src", "href", "xlink:href", "data") if name in values]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -126,9 +124,7 @@ def test_examples_put_the_outputs_of_the_chosen_runs_under_one_source(study: Stu
 
 
 def test_what_all_runs_share_is_told_once_and_what_differs_by_run() -> None:
-    runs = [
-        RunRecord(name=name, provenance={"commit": "c", "soft": {"torch": "2"}, "s": name}) for name in "ab"
-    ]
+    runs = [RunRecord(name=name, provenance={"commit": "c", "soft": {"torch": "2"}, "s": name}) for name in "ab"]
     shared, different = provenance_tables(StudyRecord(name="s", runs=runs))
     assert shared == {"commit": "c", "soft.torch": "2"}
     assert different == {"s": {"a": "a", "b": "b"}}

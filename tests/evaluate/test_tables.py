@@ -54,9 +54,7 @@ def test_test_comes_before_valid_and_the_teacher_before_its_students(summary: di
     summary["scores"] = [*valid, *reversed(summary["scores"])]
     text = to_terminal(summary)
     assert text.index("test set") < text.index("valid set")
-    assert (
-        text.index("teacher") < text.index("ce-raw") < text.index("axe-raw-d1") < text.index("ce-distilled")
-    )
+    assert text.index("teacher") < text.index("ce-raw") < text.index("axe-raw-d1") < text.index("ce-distilled")
 
 
 def test_what_is_unknown_is_a_dash_and_html_is_escaped(scores: Records) -> None:

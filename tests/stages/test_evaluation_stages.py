@@ -44,9 +44,7 @@ def results(tmp_path: Path) -> Path:
         key = "length_penalty" if objective == "left_to_right" else "length_multiplier"
         candidates = [{"value": 1.0, "bleu": 60.0}, {"value": 1.1, "bleu": 61.0}]
         write_json(folder / "tuned.json", {"run": run, "key": key, "value": 1.1, "candidates": candidates})
-        write_json(
-            folder / "valid" / "d.analysis.json", {"run": run, "split": "valid", "skip_target_rate": 0.2}
-        )
+        write_json(folder / "valid" / "d.analysis.json", {"run": run, "split": "valid", "skip_target_rate": 0.2})
         words = [line.replace(".", " .") for line in lines]
         for suffix, text in ((".txt", lines), (".tok.txt", words), (".bpe.txt", words)):
             write_lines(folder / "test" / f"d{suffix}", text)
@@ -123,9 +121,7 @@ def test_the_summary_holds_every_score_and_compares_axe_with_cross_entropy(
 
 def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(results: Path) -> None:
     summarise_all(results)
-    write_text(
-        results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind'
-    )
+    write_text(results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind')
     folders = [results / "runs" / run for run in RUNS]
     inputs = (
         "--summary",

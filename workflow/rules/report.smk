@@ -7,6 +7,7 @@ rule summarise:
         summary="results/summary.json",
         markdown=report("results/tables/results.md", category="Tables"),
         csv=report("results/tables/results.csv", category="Tables"),
+        text="results/tables/results.txt",
     params:
         version=VERSIONS["summarise"],
         study=STUDY.name,
@@ -18,7 +19,7 @@ rule summarise:
         ENVIRONMENT
     shell:
         "axenat summarise --study-name {params.study:q} --scores {input.scores} --choices {input.choices}"
-        " --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {log} 2>&1"
+        " --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {output.text} 2> {log}"
 
 
 rule report:

@@ -89,11 +89,7 @@ def english(meaning: Meaning) -> str:
 
 def english_clause(clause: Clause, tense: str) -> str:
     """Front, subject, auxiliary, comment, verb, object, place, time."""
-    subject = (
-        clause.subject.pronoun[0]
-        if clause.pronoun and clause.subject.pronoun
-        else english_phrase(clause.subject)
-    )
+    subject = clause.subject.pronoun[0] if clause.pronoun and clause.subject.pronoun else english_phrase(clause.subject)
     auxiliary, verb = _english_verb(clause.predicate, tense, clause.subject.plural)
     if clause.predicate:
         verb = f"{verb} {clause.predicate.after} {english_phrase(clause.object) if clause.object else ''}"
@@ -162,9 +158,7 @@ def german_clause(clause: Clause, tense: str, order: str) -> Lattice:
 
     def after(front: str) -> Lattice:
         left = {**phrases, front: ""}
-        return choice(
-            *(sequence(finite, *middle(clause, verb, left), tail) for verb, finite, tail, _ in forms)
-        )
+        return choice(*(sequence(finite, *middle(clause, verb, left), tail) for verb, finite, tail, _ in forms))
 
     if order == LAST:
         return choice(*(sequence(*middle(clause, verb, phrases), last) for verb, _, _, last in forms))
@@ -249,6 +243,4 @@ def _attribute(phrase: NounPhrase, ending: str) -> Lattice:
 def _possessor(phrase: NounPhrase) -> Lattice:
     if phrase.possessor is None:
         return ""
-    return choice(
-        german_phrase(phrase.possessor, "GEN"), sequence("von", german_phrase(phrase.possessor, "DAT"))
-    )
+    return choice(german_phrase(phrase.possessor, "GEN"), sequence("von", german_phrase(phrase.possessor, "DAT")))

@@ -69,7 +69,5 @@ class Subwords:
 def undo(subwords: str | Iterable[str]) -> str:
     """Subwords (a line or tokens) joined to words again; a loose end at the end of a line is a word."""
     tokens = split_tokens(subwords) if isinstance(subwords, str) else subwords
-    line = "".join(
-        token.removesuffix(SEPARATOR) if token.endswith(SEPARATOR) else f"{token} " for token in tokens
-    )
+    line = "".join(token.removesuffix(SEPARATOR) if token.endswith(SEPARATOR) else f"{token} " for token in tokens)
     return line.removesuffix(" ")

@@ -86,9 +86,7 @@ def parse_verb(entry: str) -> GermanVerb:
     )
 
 
-def _predicate(
-    english: str, objects: str, *german: str, place: bool = True, stative: bool = False
-) -> Predicate:
+def _predicate(english: str, objects: str, *german: str, place: bool = True, stative: bool = False) -> Predicate:
     base, third, ing, past, *after = english.split()
     verbs = tuple(parse_verb(entry) for entry in german)
     return Predicate(base, third, ing, past, " ".join(after), objects, verbs, place, stative)

@@ -26,19 +26,13 @@ class Vocab:
             twice = Counter(self.tokens).most_common(1)[0][0]
             raise UserError(f"a vocabulary must hold each token once, but {twice!r} is there again")
         if "" in self.tokens:
-            raise UserError(
-                f"a vocabulary must not hold an empty token, but line {self.tokens.index('') + 1} is"
-            )
+            raise UserError(f"a vocabulary must not hold an empty token, but line {self.tokens.index('') + 1} is")
 
     @classmethod
-    def build(
-        cls, lines_of_subwords: Iterable[str], max_size: int | None = None, min_count: int = 1
-    ) -> "Vocab":
+    def build(cls, lines_of_subwords: Iterable[str], max_size: int | None = None, min_count: int = 1) -> "Vocab":
         """The most frequent subwords first; `max_size` counts the specials too."""
         if max_size is not None and max_size <= len(SPECIALS):
-            raise UserError(
-                f"a vocabulary of at most {max_size} tokens has no room beside {len(SPECIALS)} specials"
-            )
+            raise UserError(f"a vocabulary of at most {max_size} tokens has no room beside {len(SPECIALS)} specials")
         counts: Counter[str] = Counter()
         for line in lines_of_subwords:
             counts.update(split_tokens(line))

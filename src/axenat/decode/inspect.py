@@ -107,4 +107,4 @@ def generated_probabilities(translator: Translator, words: str) -> npt.NDArray[n
     generated = allowed.argmax(-1)
     rows = probabilities[:, generated].T.double()
     rows[(generated == BLANK) | (generated == EOS)] = torch.nan
-    return rows.cpu().numpy()  # type: ignore[no-any-return]
+    return rows.cpu().numpy()

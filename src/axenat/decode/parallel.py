@@ -46,9 +46,7 @@ def parallel_decode(
     """The best candidate of each sentence by mean log-probability over all its positions."""
     encoded = model.encode(source, source_lengths)
     assert encoded.length_logits is not None
-    lengths = length_candidates(
-        encoded.length_logits, num_length_candidates, length_multiplier, model.max_positions
-    )
+    lengths = length_candidates(encoded.length_logits, num_length_candidates, length_multiplier, model.max_positions)
     B, ell = lengths.shape
     canvas = blank_page(lengths.flatten())
     states = model.decode(canvas.ids, canvas.lengths, repeat(encoded, ell), causal=False)
@@ -61,5 +59,7 @@ def parallel_decode(
     winner = scores.view(B, ell).argmax(1) + torch.arange(B, device=ids.device) * ell
     return [
         Hypothesis(row[:length].tolist(), float(score))
-        for row, length, score in zip(ids[winner].cpu(), canvas.lengths[winner].cpu(), scores[winner].cpu(), strict=True)
+        for row, length, score in zip(
+            ids[winner].cpu(), canvas.lengths[winner].cpu(), scores[winner].cpu(), strict=True
+        )
     ]

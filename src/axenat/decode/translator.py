@@ -73,7 +73,10 @@ class Translator:
             raise UserError(f"{path}: no such folder; give a run's folder, such as results/runs/teacher")
         self.folder = read_run_config(path / "config.yaml")
         self.device = device
-        self.source_vocab, self.target_vocab = Vocab.load(path / "vocab.source"), Vocab.load(path / "vocab.target")
+        self.source_vocab, self.target_vocab = (
+            Vocab.load(path / "vocab.source"),
+            Vocab.load(path / "vocab.target"),
+        )
         self.source_subwords = Subwords.load(path / "codes.source")
         self.target_subwords = Subwords.load(path / "codes.target")
         self.objective = objective_of(self.folder.run.objective)

@@ -41,9 +41,7 @@ def alignment_figure(alignment: Mapping[str, Any]) -> Figure:
 
 def _pitch(alignment: Mapping[str, Any]) -> float:
     """Width of a column: wide enough for its longest token with a probability beside it."""
-    texts = [
-        len(_shown(token)) + 4 for prediction in alignment["predictions"] for token, _ in prediction["top"]
-    ]
+    texts = [len(_shown(token)) + 4 for prediction in alignment["predictions"] for token, _ in prediction["top"]]
     texts += [len(_shown(token)) + 1 for token in alignment["targets"]]
     return max(0.95, LETTER * max(texts, default=0) + 0.12)
 
@@ -77,9 +75,7 @@ def _draw_target(axes: Axes, alignment: Mapping[str, Any], index: int, pitch: fl
     axes.plot([middle, to], [TARGET_BOTTOM, PREDICTION_TOP], color=colour, linestyle=dashes, linewidth=1.7)
 
 
-def _draw_prediction(
-    axes: Axes, alignment: Mapping[str, Any], index: int, pitch: float, num_ranks: int
-) -> None:
+def _draw_prediction(axes: Axes, alignment: Mapping[str, Any], index: int, pitch: float, num_ranks: int) -> None:
     prediction = alignment["predictions"][index]
     x, middle, height = index * pitch + 0.05, (index + 0.5) * pitch, ROW * (num_ranks + 1.3)
     box = (x, PREDICTION_TOP - height), pitch - 0.1, height
@@ -107,9 +103,7 @@ def _draw_prediction(
 def _paid_tokens(alignment: Mapping[str, Any], index: int) -> dict[str, str]:
     """The tokens whose cost at this prediction enters the loss, with the colour of their operator."""
     columns = (alignment["targets"], alignment["operators"], alignment["prediction_of_target"])
-    paid = {
-        token: OPERATORS[operator][0] for token, operator, at in zip(*columns, strict=True) if at == index
-    }
+    paid = {token: OPERATORS[operator][0] for token, operator, at in zip(*columns, strict=True) if at == index}
     return paid | ({"<blank>": SOFT} if alignment["predictions"][index]["skipped"] else {})
 
 

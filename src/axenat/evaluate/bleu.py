@@ -81,9 +81,7 @@ def sentence_statistics(
     """All that BLEU needs to know of each sentence, and the signature of how it was counted."""
     check_scorable(hypotheses, references)
     if tokenize not in BLEU.TOKENIZERS:
-        raise UserError(
-            f"BLEU tokeniser {tokenize!r} is unknown; allowed: {', '.join(sorted(BLEU.TOKENIZERS))}"
-        )
+        raise UserError(f"BLEU tokeniser {tokenize!r} is unknown; allowed: {', '.join(sorted(BLEU.TOKENIZERS))}")
     metric = BLEU(tokenize=tokenize, force=True)  # force: no warning about lines that end in ` .`
     rows = []
     for hypothesis, *of_sentence in zip(hypotheses, *references, strict=True):
@@ -106,9 +104,7 @@ def check_scorable(hypotheses: Sequence[str], references: Sequence[Sequence[str]
             )
     for number, line in enumerate(hypotheses, start=1):
         if "@@ " in line or line.endswith("@@"):
-            raise UserError(
-                f"hypothesis line {number} holds subword marks (`@@ `); join the subwords before scoring"
-            )
+            raise UserError(f"hypothesis line {number} holds subword marks (`@@ `); join the subwords before scoring")
 
 
 def _score(total: Statistics) -> float:

@@ -48,9 +48,7 @@ def tuning_curves(tuned: Sequence[Mapping[str, Any]], objectives: Mapping[str, s
         colours = colours_of({record["run"]: objectives[record["run"]] for record in tuned})
         for record in tuned:
             colour = colours[record["run"]]
-            tried = sorted(
-                (c for c in record["candidates"] if c["bleu"] is not None), key=lambda c: c["value"]
-            )
+            tried = sorted((c for c in record["candidates"] if c["bleu"] is not None), key=lambda c: c["value"])
             axes.plot(
                 [c["value"] for c in tried],
                 [c["bleu"] for c in tried],
@@ -75,11 +73,7 @@ def grid_curve(choice: Mapping[str, Any], title: str) -> Figure:
         upper.plot([x for x, _ in scored], [c["bleu"] for _, c in scored], color=RED, marker="o")
         _ring(upper, [(x, c["bleu"]) for x, c in scored if c["run"] == choice["chosen"]], RED)
         upper.set(title=title, ylabel="BLEU on valid")
-        rated = [
-            (x, c["skip_target_rate"])
-            for x, c in enumerate(candidates)
-            if c.get("skip_target_rate") is not None
-        ]
+        rated = [(x, c["skip_target_rate"]) for x, c in enumerate(candidates) if c.get("skip_target_rate") is not None]
         if rated:
             lower.plot([x for x, _ in rated], [rate for _, rate in rated], color=SOFT, marker="s")
             lower.set_ylim(bottom=0)
@@ -172,9 +166,7 @@ def confidence_curves(cross_entropy: Mapping[str, Any], axe: Mapping[str, Any], 
 
 def _ring(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
     for x, y in points:
-        axes.plot(
-            x, y, "o", markersize=11, markerfacecolor="none", markeredgecolor=colour, markeredgewidth=1.6
-        )
+        axes.plot(x, y, "o", markersize=11, markerfacecolor="none", markeredgecolor=colour, markeredgewidth=1.6)
 
 
 def _legend_below(figure: Figure, axes: Axes) -> None:

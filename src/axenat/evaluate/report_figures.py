@@ -162,10 +162,7 @@ def _repetition(study: StudyRecord) -> Iterator[Drawing]:
 
 def _confidence(study: StudyRecord) -> Iterator[Drawing]:
     for axe, cross_entropy in study.pairs():
-        found = [
-            (study.run(score["run"]).analysis() or {}).get("confidence") or {}
-            for score in (cross_entropy, axe)
-        ]
+        found = [(study.run(score["run"]).analysis() or {}).get("confidence") or {} for score in (cross_entropy, axe)]
         for size in ("short", "long"):
             curves = [confidence.get(size) for confidence in found]
             if not all(curve and curve["num_sentences"] for curve in curves):

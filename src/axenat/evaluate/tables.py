@@ -38,16 +38,13 @@ NOTHING = "-"
 def results_frame(scores: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """One row a score, full precision, in reading order: split, target side, objective, delta."""
     ordered = sorted(scores, key=_reading_order)
-    return pd.DataFrame(
-        [{column: score.get(column) for column in COLUMNS} for score in ordered], columns=COLUMNS
-    )
+    return pd.DataFrame([{column: score.get(column) for column in COLUMNS} for score in ordered], columns=COLUMNS)
 
 
 def _reading_order(score: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         SPLIT_ORDER.get(score["split"], len(SPLIT_ORDER)),
-        OBJECTIVE_ORDER.get(score["objective"], len(OBJECTIVE_ORDER))
-        > 0,  # the teacher stands above both sides
+        OBJECTIVE_ORDER.get(score["objective"], len(OBJECTIVE_ORDER)) > 0,  # the teacher stands above both sides
         SIDE_ORDER.get(score["target_side"], len(SIDE_ORDER)),
         OBJECTIVE_ORDER.get(score["objective"], len(OBJECTIVE_ORDER)),
         score.get("skip_target_penalty") or 0,

@@ -100,7 +100,7 @@ def axe_loss_and_alignment(
         )
         weights = _target_weights(alignment, delta, observed)
         smoothed = _smoothed(prediction_lengths, observed, logits.shape[1])
-    loss = _WeightedCost.apply(
+    loss: Tensor = _WeightedCost.apply(  # type: ignore[no-untyped-call]
         logits, log_norm, targets, prediction_of_target, weights, alignment.skipped_prediction, blank_id,
         label_smoothing, smoothed,
     )  # fmt: skip

@@ -49,6 +49,10 @@ class DecoderLayer(nn.Module):
         states = self.norms[0](states + self.dropout(attended.view(B, k, D)))
         return self._after_self_attention(states, memory, memory_mask), cache
 
+    def memory(self, encoded: Tensor) -> Cache:
+        """What its cross attention needs of the source, computed once."""
+        return self.cross_attention.memory(encoded)
+
     def _after_self_attention(self, states: Tensor, memory: Cache, memory_mask: Tensor | None) -> Tensor:
         states = self.norms[1](states + self.dropout(self.cross_attention(states, memory, memory_mask)))
         return self.norms[2](states + self.dropout(self.feed_forward(states)))  # type: ignore[no-any-return]

@@ -69,6 +69,9 @@ class Transformer(nn.Module):
         """Tied to the target embedding, no bias."""
         return self.target_tokens.weight
 
+    def decoder_layers(self) -> list[DecoderLayer]:
+        return list(self.decoder)  # type: ignore[arg-type]
+
     def encode(self, source: Tensor, source_lengths: Tensor) -> Encoded:
         B, s = source.shape
         states = self.source_tokens(source) + self.source_positions.weight[:s]
@@ -86,14 +89,15 @@ class Transformer(nn.Module):
             length_logits = (states[:, 0] @ self.lengths.weight.T).float()
             length_logits[:, 0] = -torch.inf
             states = states[:, 1:]  # the decoder does not attend to the LENGTH token
-        return Encoded([layer.cross_attention.memory(states) for layer in self.decoder], mask, length_logits)
+        memory = [layer.memory(states) for layer in self.decoder_layers()]
+        return Encoded(memory, mask, length_logits)
 
     def decode(self, canvas: Tensor, canvas_lengths: Tensor, encoded: Encoded, causal: bool) -> Tensor:
         m = canvas.shape[1]
         states = self.target_tokens(canvas) + self.target_positions.weight[:m]
         states = self.dropout(states)
         mask = padding_mask(canvas_lengths, m)
-        for layer, memory in zip(self.decoder, encoded.memory, strict=True):
+        for layer, memory in zip(self.decoder_layers(), encoded.memory, strict=True):
             states = layer(states, mask, causal, memory, encoded.mask)
         return states  # type: ignore[no-any-return]
 
@@ -104,7 +108,7 @@ class Transformer(nn.Module):
         states = self.target_tokens(tokens) + self.target_positions.weight[position]
         states = self.dropout(states)
         grown: list[Cache | None] = []
-        for layer, past, memory in zip(self.decoder, cache, encoded.memory, strict=True):
+        for layer, past, memory in zip(self.decoder_layers(), cache, encoded.memory, strict=True):
             states, past = layer.step(states, past, memory, encoded.mask)
             grown.append(past)
         return (states @ self.output_matrix.T).float().log_softmax(-1), grown

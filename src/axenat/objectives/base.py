@@ -33,9 +33,16 @@ class LossSum:
 
 
 class Objective(Protocol):
-    causal: bool
-    predicts_length: bool
-    banned: tuple[int, ...]  # tokens that decoding never produces
+    @property
+    def causal(self) -> bool:
+        """Does the decoder only look back?"""
+
+    @property
+    def predicts_length(self) -> bool: ...
+
+    @property
+    def banned(self) -> tuple[int, ...]:
+        """Tokens that decoding never produces."""
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas: ...
 

@@ -26,9 +26,7 @@ class LeftToRight:
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         scored = token_mask(batch.target_lengths, batch.target.shape[1])
         logits = output.states[scored] @ output.output_matrix.T
-        losses = cross_entropy_loss(
-            logits, batch.target[scored], label_smoothing=self.config.label_smoothing
-        )
+        losses = cross_entropy_loss(logits, batch.target[scored], label_smoothing=self.config.label_smoothing)
         total = losses.sum()
         return LossSum(total, scored.sum(), {"token_loss": total.detach()})
 

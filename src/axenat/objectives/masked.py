@@ -28,9 +28,7 @@ class Masked:
         if self.config.score == "hidden":
             scored = scored & ~canvas.observed
         logits = output.states[scored] @ output.output_matrix.T
-        tokens = cross_entropy_loss(
-            logits, batch.target[scored], label_smoothing=self.config.label_smoothing
-        ).sum()
+        tokens = cross_entropy_loss(logits, batch.target[scored], label_smoothing=self.config.label_smoothing).sum()
         return with_length_loss(tokens, scored.sum(), output, batch, self.config, {})
 
     def read_out(self, ids: list[int]) -> list[int]:

@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=("train", "valid", "test"), required=True)
     parser.add_argument("--out-source", type=Path, required=True, help="tokenised source text")
     parser.add_argument("--out-target", type=Path, required=True, help="tokenised target text")
-    parser.add_argument(
-        "--counts", type=Path, required=True, help="how many pairs were kept and why others not"
-    )
+    parser.add_argument("--counts", type=Path, required=True, help="how many pairs were kept and why others not")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -45,9 +43,7 @@ def main(args: argparse.Namespace) -> None:
     reasons = list(judge_pairs(pairs, **as_plain(rules))) if filtered else [None] * len(pairs)
     kept = [pair for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
     if not kept:
-        raise UserError(
-            f"{args.source} and {args.target}: no pair is left after filtering ({_most(reasons)})"
-        )
+        raise UserError(f"{args.source} and {args.target}: no pair is left after filtering ({_most(reasons)})")
     with atomic(args.out_source) as source_stream, atomic(args.out_target) as target_stream:
         for source, target in kept:
             source_stream.write(f"{source}\n")

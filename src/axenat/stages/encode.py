@@ -11,21 +11,15 @@ from axenat.progress import progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--subwords", type=Path, required=True, help="folder with codes and vocab of each side"
-    )
+    parser.add_argument("--subwords", type=Path, required=True, help="folder with codes and vocab of each side")
     parser.add_argument("--source", type=Path, required=True, help="tokenised source text")
     parser.add_argument("--target", type=Path, required=True, help="tokenised target text")
     parser.add_argument("--out", type=Path, required=True, help="file of ids (safetensors)")
 
 
 def main(args: argparse.Namespace) -> None:
-    source_codes, target_codes = (
-        Subwords.load(args.subwords / f"codes.{side}") for side in ("source", "target")
-    )
-    source_vocab, target_vocab = (
-        Vocab.load(args.subwords / f"vocab.{side}") for side in ("source", "target")
-    )
+    source_codes, target_codes = (Subwords.load(args.subwords / f"codes.{side}") for side in ("source", "target"))
+    source_vocab, target_vocab = (Vocab.load(args.subwords / f"vocab.{side}") for side in ("source", "target"))
     sources, targets = read_parallel(args.source, args.target)
     write_corpus(
         args.out,

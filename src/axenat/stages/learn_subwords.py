@@ -10,14 +10,10 @@ from axenat.files import read_parallel, read_yaml, write_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--config", type=Path, required=True, help="merges, joint, min_count, max_vocabulary (YAML)"
-    )
+    parser.add_argument("--config", type=Path, required=True, help="merges, joint, min_count, max_vocabulary (YAML)")
     parser.add_argument("--source", type=Path, required=True, help="tokenised source side of train")
     parser.add_argument("--target", type=Path, required=True, help="tokenised target side of train")
-    parser.add_argument(
-        "--out", type=Path, required=True, help="folder for codes and vocab of source and target"
-    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for codes and vocab of source and target")
 
 
 def main(args: argparse.Namespace) -> None:

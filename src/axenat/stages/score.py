@@ -11,9 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hypothesis", required=True, help="translations, detokenised plain text")
     parser.add_argument("--tokenised", required=True, help="the same, tokenised words")
     parser.add_argument("--subwords", required=True, help="the same, subwords")
-    parser.add_argument(
-        "--references", nargs="+", required=True, help="plain text, one file for each reference set"
-    )
+    parser.add_argument("--references", nargs="+", required=True, help="plain text, one file for each reference set")
     parser.add_argument("--accept", help="one regular expression a line: the valid translations, tokenised")
     parser.add_argument("--run-config", required=True, help="config.yaml of the run")
     parser.add_argument("--tuned", required=True, help="tuned.json of the run")

@@ -17,9 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    scores = mark_chosen(
-        [read_json(path) for path in args.scores], [read_json(path) for path in args.choices]
-    )
+    scores = mark_chosen([read_json(path) for path in args.scores], [read_json(path) for path in args.choices])
     pairs = list(pairs_to_compare(scores))
     paths = {path for pair in pairs for score in pair for path in (score["hypothesis"], *score["references"])}
     texts = {path: read_lines(path) for path in sorted(paths)}

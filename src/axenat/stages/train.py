@@ -28,12 +28,12 @@ def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
     folder = read_run_config(args.config)
     source_vocab, target_vocab = (Vocab.load(args.subwords / f"vocab.{side}") for side in ("source", "target"))
-    corpora = [ParallelCorpus(args.train), ParallelCorpus(args.valid)]
-    for corpus in corpora:
+    train_ids, valid_ids = ParallelCorpus(args.train), ParallelCorpus(args.valid)
+    for corpus in (train_ids, valid_ids):
         corpus.check_vocab(source_vocab, target_vocab)
     device, objective = device_of(args.device), objective_of(folder.run.objective)
     model = seeded_model(folder.run.seed, lambda: new_model(folder, objective, source_vocab, target_vocab))
-    setting = Setting(folder.run, model.to(device), objective, *corpora, args.out / "checkpoints", device)
+    setting = Setting(folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device)
     with following(args.out):
         state = train(setting, fingerprint(read_yaml(args.config), args.train))
     write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))

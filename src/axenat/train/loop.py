@@ -128,7 +128,7 @@ def _update(setting: Setting, state: TrainState, batches: list[Batch], optimizer
     for number, batch in enumerate(batches):
         rng = _seed(setting.run.seed, state.step, number)
         loss = _loss(setting, batch, rng, dtype)
-        scaler.scale(loss.total).backward()
+        scaler.scale(loss.total).backward()  # type: ignore[no-untyped-call]
         add(sums, loss.detached())
         add(sums, {"tokens": int(batch.source_lengths.sum() + batch.target_lengths.sum())})
     scaler.unscale_(optimizer)
@@ -138,7 +138,9 @@ def _update(setting: Setting, state: TrainState, batches: list[Batch], optimizer
     norm = float(nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm))
     if not math.isfinite(norm) and not scaler.is_enabled():
         sentences = ", ".join(str(int(i)) for i in batches[0].index[:5])
-        raise UserError(f"training diverged at step {state.step}: the gradient is not finite (sentences {sentences}, ...)")
+        raise UserError(
+            f"training diverged at step {state.step}: the gradient is not finite (sentences {sentences}, ...)"
+        )
     for group in optimizer.param_groups:
         group["lr"] = lr_at(state.step, peak_lr=config.peak_lr, warmup_steps=config.warmup_steps)
     scaler.step(optimizer)
@@ -150,9 +152,7 @@ def _loss(setting: Setting, batch: Batch, rng: torch.Generator, dtype: torch.dty
     batch = batch.to(setting.device)
     canvas = setting.objective.canvas(batch, rng)
     with autocast(setting.device, dtype):
-        output = setting.model(
-            batch.source, batch.source_lengths, canvas.ids, canvas.lengths, setting.objective.causal
-        )
+        output = setting.model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, setting.objective.causal)
         return setting.objective.loss(output, batch, canvas)
 
 

@@ -12,7 +12,7 @@ def align(
     token: Tensor, blank: Tensor, target_lengths: Tensor, prediction_lengths: Tensor, delta: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As `torch_table.align`, for tensors on the CPU."""
-    B, n, m = token.shape
+    B, n, _ = token.shape
     # The gather that makes the costs lays them out (B m n): reading them so keeps the inner loop contiguous.
     columns = token.transpose(1, 2).contiguous().numpy()
     prediction_of_target = np.zeros((B, n), dtype=np.int64)
