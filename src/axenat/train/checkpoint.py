@@ -22,7 +22,8 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     try:
         with safe_open(path, framework="pt") as stream:
-            return {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118, stream.metadata() or {}
+            names = stream.keys()
+            return {name: stream.get_tensor(name) for name in names}, stream.metadata() or {}
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except SafetensorError as error:
