@@ -1,33 +1,8 @@
 """What a study may say: frozen records, checked where they are defined, refused in words."""
 
-import dataclasses
-import typing
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-from axenat.files import UserError
-
-T = TypeVar("T")
-
-
-class ConfigError(UserError):
-    """A key or a value that the configuration does not allow."""
-
-
-def _one_of(where: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"{where} must be one of {', '.join(allowed)}, got {value!r}")
-
-
-def _at_least(where: str, value: float, low: float) -> None:
-    if value < low:
-        raise ConfigError(f"{where} must be >= {low}, got {value}")
-
-
-def _share(where: str, value: float) -> None:
-    if not 0.0 <= value < 1.0:
-        raise ConfigError(f"{where} must be at least 0 and below 1, got {value}")
+from axenat.records import ConfigError, at_least, one_of, share
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +16,7 @@ class GrammarConfig:
 
     def __post_init__(self) -> None:
         for split in ("train", "valid", "test"):
-            _at_least(f"grammar.{split}", getattr(self, split), 1)
+            at_least(f"grammar.{split}", getattr(self, split), 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +27,9 @@ class CleanConfig:
     drop_duplicates: bool = False
 
     def __post_init__(self) -> None:
-        _at_least("clean.min_length", self.min_length, 1)
-        _at_least("clean.max_length", self.max_length, self.min_length)
-        _at_least("clean.max_ratio", self.max_ratio, 1.0)
+        at_least("clean.min_length", self.min_length, 1)
+        at_least("clean.max_length", self.max_length, self.min_length)
+        at_least("clean.max_ratio", self.max_ratio, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,9 +40,9 @@ class SubwordsConfig:
     max_vocabulary: int = 0  # 0: no cap
 
     def __post_init__(self) -> None:
-        _at_least("subwords.merges", self.merges, 0)
-        _at_least("subwords.min_count", self.min_count, 1)
-        _at_least("subwords.max_vocabulary", self.max_vocabulary, 0)
+        at_least("subwords.merges", self.merges, 0)
+        at_least("subwords.min_count", self.min_count, 1)
+        at_least("subwords.max_vocabulary", self.max_vocabulary, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +53,21 @@ class DistilConfig:
     shards: int = 1
 
     def __post_init__(self) -> None:
-        _at_least("distil.shards", self.shards, 1)
+        at_least("distil.shards", self.shards, 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnalysisConfig:
+    """How section 5 of the paper sorts sentences by their number of target tokens."""
+
+    length_bounds: tuple[int, ...] = (1, 10, 20, 30, 40, 50)  # Table 8
+    short_below: int = 10  # Figure 3, left
+    long_above: int = 30  # Figure 3, right
+
+    def __post_init__(self) -> None:
+        if list(self.length_bounds) != sorted(set(self.length_bounds)) or not self.length_bounds:
+            raise ConfigError(f"analysis.length_bounds must rise, got {list(self.length_bounds)}")
+        at_least("analysis.long_above", self.long_above, self.short_below - 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,13 +81,14 @@ class CorpusConfig:
     clean: CleanConfig = field(default_factory=CleanConfig)
     subwords: SubwordsConfig = field(default_factory=SubwordsConfig)
     distil: DistilConfig | None = None
+    analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
 
     def __post_init__(self) -> None:
         if (self.grammar is None) == (self.folder is None):
             raise ConfigError("a corpus needs exactly one of grammar and folder")
         if self.source_language == self.target_language:
             raise ConfigError(f"source_language and target_language are both {self.source_language!r}")
-        _at_least("references", self.references, 1)
+        at_least("references", self.references, 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,11 +106,11 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name in ("width", "encoder_layers", "decoder_layers", "heads", "hidden"):
-            _at_least(f"model.{name}", getattr(self, name), 1)
+            at_least(f"model.{name}", getattr(self, name), 1)
         if self.width % self.heads:
             raise ConfigError(f"model.width must be a multiple of model.heads ({self.heads}), got {self.width}")
-        _at_least("model.max_positions", self.max_positions, 2)
-        _share("model.dropout", self.dropout)
+        at_least("model.max_positions", self.max_positions, 2)
+        share("model.dropout", self.dropout)
 
 
 OBJECTIVE_NAMES = ("left_to_right", "masked", "axe")
@@ -136,12 +126,12 @@ class ObjectiveConfig:
     length_loss_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _one_of("objective.name", self.name, OBJECTIVE_NAMES)
-        _one_of("objective.observe", self.observe, ("some", "none"))
-        _one_of("objective.score", self.score, ("hidden", "all"))
-        _at_least("objective.skip_target_penalty", self.skip_target_penalty, 1.0)
-        _at_least("objective.length_loss_weight", self.length_loss_weight, 0.0)
-        _share("objective.label_smoothing", self.label_smoothing)
+        one_of("objective.name", self.name, OBJECTIVE_NAMES)
+        one_of("objective.observe", self.observe, ("some", "none"))
+        one_of("objective.score", self.score, ("hidden", "all"))
+        at_least("objective.skip_target_penalty", self.skip_target_penalty, 1.0)
+        at_least("objective.length_loss_weight", self.length_loss_weight, 0.0)
+        share("objective.label_smoothing", self.label_smoothing)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,16 +155,16 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         for name in ("steps", "warmup_steps", "tokens_per_batch", "keep_best", "log_every"):
-            _at_least(f"train.{name}", getattr(self, name), 1)
-        _at_least("train.tokens_per_step", self.tokens_per_step, self.tokens_per_batch)
-        _at_least("train.validate_every", self.validate_every, 0)
+            at_least(f"train.{name}", getattr(self, name), 1)
+        at_least("train.tokens_per_step", self.tokens_per_step, self.tokens_per_batch)
+        at_least("train.validate_every", self.validate_every, 0)
         for name in ("peak_lr", "adam_eps", "clip_norm"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)}")
-        _share("train.adam_beta1", self.adam_beta1)
-        _share("train.adam_beta2", self.adam_beta2)
-        _share("train.weight_decay", self.weight_decay)
-        _one_of("train.precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
+        share("train.adam_beta1", self.adam_beta1)
+        share("train.adam_beta2", self.adam_beta2)
+        share("train.weight_decay", self.weight_decay)
+        one_of("train.precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,7 +179,7 @@ class DecodeConfig:
 
     def __post_init__(self) -> None:
         for name in ("beam_size", "num_length_candidates", "tokens_per_batch"):
-            _at_least(f"decode.{name}", getattr(self, name), 1)
+            at_least(f"decode.{name}", getattr(self, name), 1)
         for name in ("length_penalties", "length_multipliers"):
             values = getattr(self, name)
             if not values:
@@ -213,7 +203,7 @@ class RunConfig:
     decode: DecodeConfig = field(default_factory=DecodeConfig)
 
     def __post_init__(self) -> None:
-        _one_of("target_side", self.target_side, TARGET_SIDES)
+        one_of("target_side", self.target_side, TARGET_SIDES)
 
     @property
     def decode_name(self) -> str:
@@ -225,67 +215,3 @@ class RunConfig:
     @property
     def tuned_key(self) -> str:
         return "length_penalty" if self.objective.name == "left_to_right" else "length_multiplier"
-
-
-def build(kind: type[T], values: Any, where: str) -> T:
-    """Make a record from plain YAML values; every refusal names the key and what is allowed."""
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
-    hints = typing.get_type_hints(kind)
-    fields = {item.name: item for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for key in values:
-        if key not in fields:
-            raise ConfigError(f"{where}.{key} is not a known key; allowed are {', '.join(fields)}")
-    for name, item in fields.items():
-        required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
-        if required and name not in values:
-            raise ConfigError(f"{where}.{name} is missing")
-    converted = {key: _convert(hints[key], value, f"{where}.{key}") for key, value in values.items()}
-    try:
-        return kind(**converted)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def _convert(hint: Any, value: Any, where: str) -> Any:
-    options = [option for option in typing.get_args(hint) if option is not type(None)]
-    if type(None) in typing.get_args(hint):
-        return None if value is None else _convert(options[0], value, where)
-    if dataclasses.is_dataclass(hint):
-        return build(typing.cast(type, hint), value, where)
-    if typing.get_origin(hint) is tuple:
-        if not isinstance(value, list | tuple):
-            raise ConfigError(f"{where} must be a list, got {value!r}")
-        return tuple(_convert(options[0], item, where) for item in value)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
-        return value
-    raise ConfigError(f"{where} must be {_WORDS[hint]}, got {_show(value)}")
-
-
-_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, str):
-        try:
-            float(value)
-        except ValueError:
-            return f"the text {value!r}"
-        return f"the text {value!r} (YAML reads 5e-4 as text; write 5.0e-4, without quotes)"
-    return repr(value)
-
-
-def as_plain(record: Any) -> dict[str, Any]:
-    """The record as YAML-ready values."""
-    plain: dict[str, Any] = dataclasses.asdict(record)
-    return _lists(plain)  # type: ignore[no-any-return]
-
-
-def _lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _lists(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_lists(item) for item in value]
-    return value

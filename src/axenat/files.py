@@ -127,6 +127,14 @@ def read_yaml(path: str | Path) -> Any:
         raise UserError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
 
 
+def read_mapping(path: str | Path) -> dict[str, Any]:
+    """A YAML file of keys and values."""
+    values = read_yaml(path)
+    if not isinstance(values, dict):
+        raise UserError(f"{path}: expected keys and values, got {str(values)[:50]!r}")
+    return values
+
+
 def write_yaml(path: str | Path, value: Any) -> None:
     write_text(path, yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
 

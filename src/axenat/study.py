@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axenat.config import ConfigError, CorpusConfig, RunConfig, as_plain, build
+from axenat.config import CorpusConfig, RunConfig
+from axenat.records import ConfigError, as_plain, build
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs")

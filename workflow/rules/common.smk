@@ -1,8 +1,7 @@
 import json
 import os
 import subprocess
-
-import yaml
+import sys
 
 from axenat import layout
 from axenat.files import UserError, read_yaml
@@ -11,7 +10,8 @@ from axenat.study import parse_study
 try:
     STUDY = parse_study(config)
 except UserError as error:
-    raise WorkflowError(str(error))
+    print(f"axenat: {error}", file=sys.stderr)
+    sys.exit(2)
 
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
@@ -46,6 +46,10 @@ def _fill(arguments, wildcards):
 
 def subwords_of_run(wildcards):
     return layout.subwords(STUDY.runs[wildcards.run].corpus)
+
+
+def analysis_of_run(wildcards):
+    return f"results/corpora/{STUDY.runs[wildcards.run].corpus}/config/analysis.yaml"
 
 
 def resolved(kind, stage):

@@ -22,7 +22,7 @@ for name in STUDY.corpora:
             layout.raw_files(STUDY, name),
         params:
             version=VERSIONS["download"],
-            folder=f"data/{name}",
+            folder=lambda wildcards, output: os.path.dirname(output[0]),
         log:
             f"logs/download/{name}.log",
         benchmark:

@@ -26,6 +26,7 @@ rule score:
 
 rule analyse:
     input:
+        config=analysis_of_run,
         model=layout.tuned_model("{run}"),
         text="results/runs/{run}/{split}/{decode}.txt",
         source=of_run_corpus(layout.raw_text, "{split}", "source"),
@@ -45,7 +46,7 @@ rule analyse:
     conda:
         ENVIRONMENT
     shell:
-        "axenat analyse --model {params.folder} --source {input.source} --references {input.references}"
+        "axenat analyse --config {input.config} --model {params.folder} --source {input.source} --references {input.references}"
         " --hypothesis {input.text} --split {wildcards.split} --out {output} --threads {threads} 2> {log}"
 
 

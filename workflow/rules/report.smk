@@ -30,7 +30,8 @@ rule report:
         histories=[f"results/runs/{run}/history.jsonl" for run in STUDY.runs],
         tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
     output:
-        page="results/report.html",
+        page=report("results/report.html", category="Report"),
+        figures=directory("results/figures"),
     params:
         version=VERSIONS["report"],
         study=STUDY.name,
@@ -44,4 +45,4 @@ rule report:
         ENVIRONMENT
     shell:
         "axenat report --summary {input.summary} --choices {input.choices} --runs {params.runs}"
-        " --study-name {params.study:q} --note {params.note:q} --figures results/figures --out {output.page} 2> {log}"
+        " --study-name {params.study:q} --note {params.note:q} --figures {output.figures} --out {output.page} 2> {log}"

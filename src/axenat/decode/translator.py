@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from axenat.config import DecodeConfig, RunConfig, build
+from axenat.config import DecodeConfig, RunConfig
 from axenat.data.batches import pad, plan_batches
 from axenat.data.subwords import Subwords, undo
 from axenat.data.text import clean_line, detokenise, tokenise
 from axenat.data.vocab import EOS, Vocab
 from axenat.decode.beam import beam_search
 from axenat.decode.parallel import parallel_decode
-from axenat.files import UserError, read_json, read_yaml
+from axenat.files import UserError, read_json, read_mapping
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
 from axenat.progress import progress
+from axenat.records import build
 from axenat.train.checkpoint import load_tensors, load_weights
 
 # Keys of a run's config.yaml that are about its text, not about its training.
@@ -47,7 +48,7 @@ class RunFolder:
 
 
 def read_run_config(path: Path) -> RunFolder:
-    values = dict(read_yaml(path))
+    values = read_mapping(path)
     text: dict[str, Any] = {}
     for key in TEXT_KEYS:
         if key not in values:
@@ -84,9 +85,10 @@ class Translator:
         weights = path / "model.safetensors"
         load_weights(self.model, load_tensors(weights)[0], weights)
         self.model.to(device).eval()
-        decode = dict(read_yaml(path / "decode.yaml"))
-        self.tuned_key = decode.pop("tuned_key")
-        decode.pop("run")
+        self.tuned_key = self.folder.run.tuned_key
+        decode = read_mapping(path / "decode.yaml")
+        for key in ("run", "tuned_key"):  # for readers of the file
+            decode.pop(key, None)
         self.decode = build(DecodeConfig, decode, str(path / "decode.yaml"))
         tuned = path / "tuned.json"
         self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers

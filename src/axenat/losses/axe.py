@@ -156,8 +156,9 @@ class _WeightedCost(torch.autograd.Function):
         weights, skips = weights.to(log_norm.dtype), skipped.to(log_norm.dtype)
         sentences = torch.arange(len(logits), device=logits.device)[:, None]
         chosen = logits[sentences, prediction_of_target, targets].to(log_norm.dtype)
-        on_targets = weights * (log_norm.gather(1, prediction_of_target) - chosen)
-        on_blanks = skips * (log_norm - logits[:, :, blank_id].to(log_norm.dtype))
+        # What the path does not use may cost infinity, which times zero would be nan.
+        on_targets = (weights * (log_norm.gather(1, prediction_of_target) - chosen)).masked_fill(weights == 0, 0.0)
+        on_blanks = (skips * (log_norm - logits[:, :, blank_id].to(log_norm.dtype))).masked_fill(~skipped, 0.0)
         loss = on_targets.sum(1) + on_blanks.sum(1)
         if smoothing:
             uniform = log_norm - logits.mean(-1, dtype=log_norm.dtype)
@@ -187,7 +188,7 @@ def _check(
 ) -> None:  # fmt: skip
     B, m, V = logits.shape
     n = targets.shape[1]
-    if skip_target_penalty < 1:
+    if not skip_target_penalty >= 1:  # nan too
         raise ValueError(f"skip_target_penalty must be >= 1, got {skip_target_penalty}")
     if not 0 <= blank_id < V:
         raise ValueError(f"blank_id must be a token of the vocabulary (0 to {V - 1}), got {blank_id}")

@@ -4,20 +4,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from axenat.config import AnalysisConfig
 from axenat.data.text import tokenise
 from axenat.decode.inspect import describe_alignment, generated_probabilities, skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.analysis import length_buckets, position_confidence
-from axenat.files import read_lines, write_json
+from axenat.files import read_lines, read_yaml, write_json
+from axenat.records import build
 from axenat.train.devices import device_of, use_threads
 
-SHORT, LONG = 10, 30  # Figure 3: fewer than 10 tokens, more than 30
 MOST_SENTENCES = 200  # more do not move the averages of Figure 3
 DRAWABLE = range(7, 13)  # target tokens of a pair that fits on a page
 NUM_EXAMPLES = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, required=True, help="how sentences are sorted by length (YAML)")
     parser.add_argument("--model", type=Path, required=True, help="folder of the run")
     parser.add_argument("--source", type=Path, required=True, help="plain source text")
     parser.add_argument("--references", type=Path, nargs="+", required=True, help="plain references")
@@ -30,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
+    config = build(AnalysisConfig, read_yaml(args.config), str(args.config))
     translator = Translator(args.model, device_of(args.device))
     hypotheses, references = read_lines(args.hypothesis), [read_lines(path) for path in args.references]
     sources = read_lines(args.source)
@@ -37,7 +40,7 @@ def main(args: argparse.Namespace) -> None:
     analysis: dict[str, Any] = {
         "run": translator.folder.name,
         "split": args.split,
-        "buckets": length_buckets(hypotheses, references),
+        "buckets": length_buckets(hypotheses, references, bounds=config.length_bounds),
         "confidence": None,
         "skip_target_rate": None,
         "skip_prediction_rate": None,
@@ -50,18 +53,18 @@ def main(args: argparse.Namespace) -> None:
     if not translator.objective.causal:
         words = [tokenise(line, translator.folder.source_language) for line in sources]
         targets = [tokenise(line, translator.folder.target_language) for line in references[0]]
-        analysis["confidence"] = _confidence(translator, words, targets)
+        analysis["confidence"] = _confidence(translator, words, targets, config)
         if translator.folder.run.objective.name == "axe":
             analysis |= skip_rates(translator, words, targets)
             analysis["alignment"] = _drawable_alignment(translator, words, targets)
     write_json(args.out, analysis)
 
 
-def _confidence(translator: Translator, words: list[str], targets: list[str]) -> dict[str, Any]:
+def _confidence(translator: Translator, words: list[str], targets: list[str], config: AnalysisConfig) -> dict[str, Any]:
     lengths = [len(translator.encode_target(line)) for line in targets]
     groups = {
-        "short": [line for line, length in zip(words, lengths, strict=True) if length < SHORT],
-        "long": [line for line, length in zip(words, lengths, strict=True) if length > LONG],
+        "short": [line for line, length in zip(words, lengths, strict=True) if length < config.short_below],
+        "long": [line for line, length in zip(words, lengths, strict=True) if length > config.long_above],
     }
     return {
         name: position_confidence([generated_probabilities(translator, line) for line in lines[:MOST_SENTENCES]])

@@ -3,8 +3,10 @@
 import argparse
 from pathlib import Path
 
-from axenat.files import UserError, read_json, read_text, sha256_of, write_text
-from axenat.train.checkpoint import average, save_tensors
+from safetensors.numpy import save
+
+from axenat.files import UserError, atomic, read_json, read_text, sha256_of, write_text
+from axenat.train.average import average
 
 TEXT_FILES = ("codes.source", "codes.target", "vocab.source", "vocab.target")
 
@@ -23,6 +25,7 @@ def main(args: argparse.Namespace) -> None:
         if not path.exists() or sha256_of(path) != entry["sha256"]:
             raise UserError(f"{path} is missing or changed since {args.best} was written; train the run again")
     mean = average([folder / entry["file"] for entry in best])
-    save_tensors(args.out / "model.safetensors", mean, {"steps": " ".join(str(entry["step"]) for entry in best)})
+    with atomic(args.out / "model.safetensors", "wb") as stream:
+        stream.write(save(mean, {"steps": " ".join(str(entry["step"]) for entry in best)}))
     for name in TEXT_FILES:
         write_text(args.out / name, read_text(args.subwords / name))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from axenat.config import CleanConfig, ConfigError, as_plain, build
+from axenat.config import CleanConfig
 from axenat.data.text import REASONS, judge_pairs, tokenise
 from axenat.files import UserError, atomic, read_parallel, read_yaml, write_json
 from axenat.progress import progress
+from axenat.records import ConfigError, as_plain, build
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

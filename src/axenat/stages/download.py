@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from axenat.data.demo import demo_corpus
-from axenat.files import UserError, read_lines, read_yaml, write_lines
+from axenat.files import UserError, read_lines, read_mapping, write_lines
 
 SPLITS = ("train", "valid", "test")
 
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    config = read_yaml(args.config)
+    config = read_mapping(args.config)
     files = _generated(config) if config["grammar"] else _copied(config)
     for name, lines in files.items():
         write_lines(args.out / name, lines)

@@ -3,10 +3,11 @@
 import argparse
 from pathlib import Path
 
-from axenat.config import SubwordsConfig, build
+from axenat.config import SubwordsConfig
 from axenat.data.subwords import Subwords, learn
 from axenat.data.vocab import Vocab
 from axenat.files import read_parallel, read_yaml, write_lines
+from axenat.records import build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

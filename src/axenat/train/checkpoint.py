@@ -104,12 +104,3 @@ def keep_if_best(state: TrainState, folder: Path, model: nn.Module, loss: float,
     for ousted in state.best[keep:]:
         (folder / ousted["file"]).unlink(missing_ok=True)
     del state.best[keep:]
-
-
-def average(paths: list[Path]) -> dict[str, Tensor]:
-    """The arithmetic mean of each weight, summed in float64."""
-    sums: dict[str, Tensor] = {}
-    for path in paths:
-        for name, value in load_tensors(path)[0].items():
-            sums[name] = sums[name] + value.double() if name in sums else value.double()
-    return {name: (value / len(paths)).float() for name, value in sums.items()}

@@ -33,12 +33,16 @@ def _align(token, blank, target_lengths, prediction_lengths, delta, prediction_o
         ops = np.empty((m + 1, n + 1), dtype=np.int8)
         A = np.zeros(n + 1, dtype=token.dtype)  # the current column j of the paper's A
         ops[0, :] = SKIP_TARGET
+        # torch adds up the first column and row in double precision; equal bits break ties alike.
+        column = row = np.float64(0.0)
         if m > 0:
             for i in range(1, n + 1):
-                A[i] = A[i - 1] + delta * token[b, 0, i - 1]
+                column += delta * token[b, 0, i - 1]
+                A[i] = column
         for j in range(1, m + 1):
             diagonal = A[0]
-            A[0] += blank[b, j - 1]
+            row += blank[b, j - 1]
+            A[0] = row
             ops[j, 0] = SKIP_PREDICTION
             for i in range(1, n + 1):
                 here = token[b, j - 1, i - 1]

@@ -22,7 +22,7 @@ def _table(token: Tensor, blank: Tensor, delta: float) -> tuple[Tensor, Tensor]:
     A = token.new_zeros(B, n + 1, m + 1)
     ops = torch.full((B, n + 1, m + 1), SKIP_PREDICTION, dtype=torch.int8, device=token.device)
     if n and m:
-        A[:, 1:, 0] = delta * token[:, :, 0].cumsum(1)
+        A[:, 1:, 0] = (delta * token[:, :, 0]).cumsum(1)
     ops[:, :, 0] = SKIP_TARGET
     A[:, 0, 1:] = blank.cumsum(1)
     for diagonal in range(2, n + m + 1):

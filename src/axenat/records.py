@@ -1,0 +1,93 @@
+"""Frozen records from plain YAML values: every refusal names the key and what is allowed."""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from axenat.files import UserError
+
+T = TypeVar("T")
+
+
+class ConfigError(UserError):
+    """A key or a value that the configuration does not allow."""
+
+
+def one_of(where: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"{where} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def at_least(where: str, value: float, low: float) -> None:
+    if value < low:
+        raise ConfigError(f"{where} must be >= {low}, got {value}")
+
+
+def share(where: str, value: float) -> None:
+    if not 0.0 <= value < 1.0:
+        raise ConfigError(f"{where} must be at least 0 and below 1, got {value}")
+
+
+def build(kind: type[T], values: Any, where: str) -> T:
+    """Make a record from plain YAML values; every refusal names the key and what is allowed."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
+    hints = typing.get_type_hints(kind)
+    fields = {item.name: item for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in fields:
+            raise ConfigError(f"{where}.{key} is not a known key; allowed are {', '.join(fields)}")
+    for name, item in fields.items():
+        required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+        if required and name not in values:
+            raise ConfigError(f"{where}.{name} is missing")
+    converted = {key: _convert(hints[key], value, f"{where}.{key}") for key, value in values.items()}
+    try:
+        return kind(**converted)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    options = [option for option in typing.get_args(hint) if option is not type(None)]
+    if type(None) in typing.get_args(hint):
+        return None if value is None else _convert(options[0], value, where)
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), value, where)
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where} must be a list, got {value!r}")
+        return tuple(_convert(options[0], item, where) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(f"{where} must be {_WORDS[hint]}, got {_show(value)}")
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return f"the text {value!r}"
+        return f"the text {value!r} (YAML reads 5e-4 as text; write 5.0e-4, without quotes)"
+    return repr(value)
+
+
+def as_plain(record: Any) -> dict[str, Any]:
+    """The record as YAML-ready values."""
+    plain: dict[str, Any] = dataclasses.asdict(record)
+    return _lists(plain)  # type: ignore[no-any-return]
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_lists(item) for item in value]
+    return value

@@ -1,0 +1,101 @@
+"""Beam search finds what a slower search finds, whatever batch a sentence is in."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from axenat.data.batches import pad
+from axenat.data.vocab import EOS, UNK
+from axenat.decode.beam import beam_search, longest_output
+from axenat.decode.parallel import Hypothesis
+from tests import tiny
+from tests.reference.search import exhaustive, next_log_probs, plain_beam
+
+V = 9
+TOKENS = [UNK, 6, 7, 8]  # what may come out, beside <eos>
+BANNED = (0, 1, 4, 5)
+SOURCES = [[6, 7, 8, EOS], [8, EOS], [7, 7, EOS], [6, 8, 6, 8, EOS], [8, 8, 8, 8, EOS]]
+penalties = st.sampled_from([0.0, 0.6, 1.0, 1.5])
+
+
+def model(seed: int, max_positions: int = 12):
+    return tiny.model(seed=seed, size=V, predicts_length=False, max_positions=max_positions, init_std=0.5)
+
+
+@torch.inference_mode()
+def search(network, sources, beam_size, length_penalty=1.0, banned=BANNED) -> list[list[Hypothesis]]:
+    return beam_search(network, *pad(sources), beam_size=beam_size, length_penalty=length_penalty, banned=banned)
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 100), penalties)
+def test_a_wide_beam_finds_what_exhaustive_search_finds(seed, penalty) -> None:
+    network = model(seed, max_positions=4)
+    source = SOURCES[0]
+    with torch.inference_mode():
+        truth = exhaustive(network, source, TOKENS, 4, penalty)
+    (found,) = search(network, [source], len(truth), penalty)
+    assert found[0].ids == truth[0][1]
+    assert found[0].score == pytest.approx(truth[0][0], rel=1e-4)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1000), penalties, st.integers(1, 4))
+def test_stopping_early_and_the_cache_change_no_winner(seed, penalty, beam) -> None:
+    network = model(seed, max_positions=7)
+    found = search(network, SOURCES[:3], beam, penalty)
+    for source, hypotheses in zip(SOURCES[:3], found, strict=True):
+        with torch.inference_mode():
+            truth = plain_beam(network, source, TOKENS, longest_output(len(source), 7), penalty, beam)
+        assert hypotheses[0].ids == truth[0][1]
+        assert hypotheses[0].score == pytest.approx(truth[0][0], rel=1e-4)
+
+
+@given(st.integers(0, 1000))
+def test_a_beam_of_one_is_greedy(seed) -> None:
+    network = model(seed, max_positions=8)
+    (found,) = search(network, [SOURCES[0]], 1)
+    ids: list[int] = []
+    with torch.inference_mode():
+        while ids[-1:] != [EOS]:
+            following = next_log_probs(network, SOURCES[0], ids)
+            ids.append(max([*TOKENS, EOS], key=lambda token: following[token]) if len(ids) < 7 else EOS)
+    assert found[0].ids == ids
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 100), st.integers(1, 4), st.permutations(range(len(SOURCES))))
+def test_batch_size_and_order_change_nothing(seed, beam, order) -> None:
+    network = model(seed)
+    alone = [search(network, [source], beam)[0] for source in SOURCES]
+    together = search(network, [SOURCES[i] for i in order], beam)
+    for i, hypotheses in zip(order, together, strict=True):
+        assert hypotheses[0].ids == alone[i][0].ids
+        assert hypotheses[0].score == pytest.approx(alone[i][0].score, rel=1e-4)
+
+
+@given(st.integers(0, 100), st.integers(1, 6))
+def test_every_sentence_gets_hypotheses_that_end_once_best_first_without_banned_tokens(seed, beam) -> None:
+    for source, hypotheses in zip(SOURCES, search(model(seed), SOURCES, beam), strict=True):
+        assert 1 <= len(hypotheses) <= beam
+        assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
+        assert len({tuple(one.ids) for one in hypotheses}) == len(hypotheses)
+        for one in hypotheses:
+            assert one.ids.index(EOS) == len(one.ids) - 1
+            assert set(one.ids) <= {*TOKENS, EOS}
+            assert len(one.ids) <= longest_output(len(source), 12)
+
+
+def test_a_runaway_hypothesis_is_ended_at_the_last_position() -> None:
+    network = model(1, max_positions=5)
+    with torch.no_grad():
+        network.target_tokens.weight[EOS] = 0.0
+        network.target_tokens.weight[6:] *= 10
+    for hypotheses in search(network, SOURCES, 2, length_penalty=5.0):
+        assert all(len(one.ids) <= 5 and one.ids[-1] == EOS for one in hypotheses)
+
+
+@given(st.integers(1, 300), st.integers(2, 100))
+def test_outputs_have_room_for_twice_the_source_and_stay_within_the_positions(length, positions) -> None:
+    assert longest_output(length, positions) == min(positions, 2 * length + 10)

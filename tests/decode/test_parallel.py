@@ -1,0 +1,111 @@
+"""One-pass decoding: lengths as configured, the best candidate wins, and batches are invisible."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from axenat.data.batches import pad
+from axenat.data.vocab import EOS, MASK
+from axenat.decode.parallel import SHORTEST, length_candidates, parallel_decode, repeat
+from tests import tiny
+
+BANNED = (0, 1, 4)
+SOURCES = [[6, 7, 8, EOS], [8, EOS], [7, 7, EOS], [6, 8, 6, 8, 9, EOS]]
+
+
+@torch.inference_mode()
+def decode(network, sources, ell=3, multiplier=1.0, banned=BANNED):
+    return parallel_decode(
+        network, *pad(sources), num_length_candidates=ell, length_multiplier=multiplier, banned=banned
+    )
+
+
+def logits_for(*ranked: int, classes: int = 200) -> torch.Tensor:
+    """Length logits whose likeliest classes are these, best first."""
+    logits = torch.zeros(1, classes)
+    logits[0, 0] = -torch.inf
+    for rank, length in enumerate(ranked):
+        logits[0, length] = 10.0 - rank
+    return logits
+
+
+@given(
+    st.lists(st.integers(1, 150), min_size=1, max_size=5, unique=True),
+    st.sampled_from(range(50, 200)),
+    st.integers(2, 199),
+)
+def test_lengths_are_the_likeliest_times_lambda_rounded_half_up_and_clamped(ranked, hundredths, longest) -> None:
+    found = length_candidates(logits_for(*ranked), len(ranked), hundredths / 100, longest)
+    exact = [(length * hundredths * 2 + 100) // 200 for length in ranked]  # in whole numbers, so half is half
+    assert found.tolist() == [[min(max(length, SHORTEST), longest) for length in exact]]
+
+
+@pytest.mark.parametrize(("length", "multiplier", "expected"), [(10, 1.05, 11), (50, 1.01, 51), (49, 1.01, 49)])
+def test_a_half_goes_up_although_floats_are_not_exact(length, multiplier, expected) -> None:
+    assert length_candidates(logits_for(length), 1, multiplier, 150).item() == expected
+
+
+def test_asking_for_more_lengths_than_there_are_gives_all_and_never_zero() -> None:
+    found = length_candidates(logits_for(3, classes=5), 9, 1.0, 4)
+    assert found.shape == (1, 4)
+    assert (found >= SHORTEST).all()
+
+
+def test_each_sentence_is_repeated_side_by_side() -> None:
+    network = tiny.model()
+    encoded = network.encode(*pad(SOURCES[:2]))
+    thrice = repeat(encoded, 3)
+    for (keys, _), (more, _) in zip(encoded.memory, thrice.memory, strict=True):
+        assert torch.equal(more[:3], keys[:1].expand(3, -1, -1, -1))
+        assert torch.equal(more[3:], keys[1:].expand(3, -1, -1, -1))
+    assert thrice.mask is not None and encoded.mask is not None
+    assert torch.equal(thrice.mask[::3], encoded.mask)
+
+
+@given(st.integers(0, 200), st.integers(1, 5), st.sampled_from([0.8, 1.0, 1.3]))
+def test_the_winner_has_the_highest_mean_log_probability_of_all_candidates(seed, ell, multiplier) -> None:
+    """The slow truth: each sentence and each length in a pass of its own."""
+    network = tiny.model(seed=seed)
+    for source, winner in zip(SOURCES, decode(network, SOURCES, ell, multiplier), strict=True):
+        with torch.inference_mode():
+            encoded = network.encode(torch.tensor([source]), torch.tensor([len(source)]))
+            lengths = length_candidates(encoded.length_logits, ell, multiplier, network.max_positions)[0]
+            scores, texts = [], []
+            for length in lengths.tolist():
+                states = network.decode(torch.full((1, length), MASK), torch.tensor([length]), encoded, causal=False)
+                log_probs = (states[0] @ network.output_matrix.T).log_softmax(-1)
+                log_probs[:, list(BANNED)] = -torch.inf
+                best, ids = log_probs.max(-1)
+                scores.append(best.mean().item())
+                texts.append(ids.tolist())
+        assert winner.score == pytest.approx(max(scores), rel=1e-4)
+        assert winner.ids == texts[scores.index(max(scores))]
+
+
+@given(st.integers(0, 200), st.permutations(range(len(SOURCES))))
+def test_batch_size_and_order_change_nothing(seed, order) -> None:
+    network = tiny.model(seed=seed)
+    alone = [decode(network, [source])[0] for source in SOURCES]
+    together = decode(network, [SOURCES[i] for i in order])
+    for i, found in zip(order, together, strict=True):
+        assert found.ids == alone[i].ids
+        assert math.isclose(found.score, alone[i].score, rel_tol=1e-4)
+
+
+@given(st.integers(0, 200), st.sets(st.integers(0, 9), max_size=8))
+def test_banned_tokens_never_come_out_and_ban_no_probability(seed, banned) -> None:
+    network = tiny.model(seed=seed)
+    for found in decode(network, SOURCES, banned=tuple(banned)):
+        assert not banned & set(found.ids)
+        assert found.score <= 1e-6
+
+
+def test_more_candidates_never_lower_the_score() -> None:
+    network = tiny.model(seed=3)
+    scores = torch.tensor([[one.score for one in decode(network, SOURCES, ell)] for ell in (1, 2, 4, 8)])
+    assert (scores.diff(dim=0) >= -1e-6).all()
+    assert_close(scores[-1], scores.max(0).values, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,76 @@
+"""config/README.md tells of every key, of its true default, and of no key that does not exist."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from axenat import config
+from axenat.study import STUDY_KEYS
+
+README = Path(__file__).parents[1] / "config" / "README.md"
+HEADING = re.compile(r"#+ .*\(`(\w+)`\)")
+RECORDS = {
+    name: kind
+    for name, kind in vars(config).items()
+    if dataclasses.is_dataclass(kind) and getattr(kind, "__module__", None) == config.__name__
+}
+
+
+def documented() -> dict[str, dict[str, list[str]]]:
+    """For each record that a heading names, its keys with the other cells of their rows."""
+    tables: dict[str, dict[str, list[str]]] = {}
+    table: dict[str, list[str]] = {}
+    for line in README.read_text(encoding="utf-8").splitlines():
+        if heading := HEADING.fullmatch(line):
+            table = tables[heading[1]] = {}
+        elif line.startswith("| `"):
+            key, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            assert key not in table, f"{key} is explained twice"
+            table[key.strip("`")] = cells
+    return tables
+
+
+def expected_default(item: "dataclasses.Field[Any]") -> Any:
+    if item.default is not dataclasses.MISSING:
+        return list(item.default) if isinstance(item.default, tuple) else item.default
+    return "required" if item.default_factory is dataclasses.MISSING else "its defaults"
+
+
+def test_every_record_has_a_section_and_no_other_has() -> None:
+    assert documented().keys() == {"Study", *RECORDS}
+
+
+def test_the_sections_of_a_study_are_explained() -> None:
+    assert tuple(documented()["Study"]) == STUDY_KEYS
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_key_is_explained_in_order_and_nothing_unknown_is(name: str) -> None:
+    assert list(documented()[name]) == [item.name for item in dataclasses.fields(RECORDS[name])]
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_row_gives_meaning_unit_the_true_default_and_the_place_in_the_paper(name: str) -> None:
+    rows = documented()[name]
+    for item in dataclasses.fields(RECORDS[name]):
+        meaning, unit, default, paper = rows[item.name]
+        assert meaning and unit and paper, item.name
+        assert yaml.safe_load(default.strip("`")) == expected_default(item), item.name
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
+    allowed = {
+        "name": config.OBJECTIVE_NAMES,
+        "observe": ("some", "none"),
+        "score": ("hidden", "all"),
+        "target_side": config.TARGET_SIDES,
+        "precision": ("auto", "fp32", "bf16", "fp16"),
+    }
+    for key, cells in documented()[name].items():
+        for word in allowed.get(key, ()):
+            assert f"`{word}`" in cells[0], f"{key}: {word}"

@@ -1,0 +1,51 @@
+"""What Snakemake plans before anything has run."""
+
+import pytest
+
+
+def test_the_demo_study_plans_every_stage(workshop):
+    plan = workshop.plan("all")
+    stages = {"clean", "learn_subwords", "encode", "train", "average", "tune", "distil", "gather", "translate"}
+    assert stages | {"download_demo", "score", "analyse", "choose", "summarise", "report"} <= plan.keys()
+    assert {"run=teacher", "run=ce-raw", "run=ce-distilled"} <= plan["train"]
+
+
+def test_the_slurm_profile_plans_the_same_jobs_from_the_root(workshop):
+    assert workshop.plan("--profile", "slurm", "all") == workshop.plan("all")
+
+
+def test_a_single_file_is_a_target_of_its_own(workshop):
+    plan = workshop.plan("results/runs/ce-raw/best.json")
+    assert plan["train"] == {"run=ce-raw"}
+    assert "distil" not in plan
+
+
+def test_the_workflow_passes_snakemakes_own_lint(workshop):
+    done = workshop.snakemake("--lint")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("overlay", "sentence"),
+    [
+        ("nonsense: 1", "nonsense is not a known key; allowed are"),
+        ("runs: {ce-raw: {train: {peak_lr: 5e-4}}}", "runs.ce-raw.train.peak_lr must be a number"),
+        ("runs: {ce-raw: {train: {steps: many}}}", "runs.ce-raw.train.steps must be a whole number"),
+        ("runs: {axe-raw: {objective: {skip_target_penalty: 0.5}}}", "skip_target_penalty must be >= 1"),
+        ("runs: {ce-raw: {recipe: none-such}}", "unknown recipe 'none-such'; known are"),
+        ("corpora: {demo: {distil: {teacher: none-such}}}", "unknown run 'none-such'; known are"),
+    ],
+)
+def test_a_bad_configuration_is_refused_in_one_sentence_when_the_graph_is_made(workshop, overlay, sentence):
+    done = workshop.snakemake("-n", "all", "--configfile", workshop.overlay(overlay))
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert not (workshop.folder / "results").exists()
+
+
+def test_config_values_reach_the_shell_quoted(workshop):
+    overlay = workshop.overlay('note: "it\'s $(touch pwned) `touch pwned`; touch pwned"')
+    done = workshop.snakemake("-n", "all", "--configfile", overlay)
+    assert done.returncode == 0
+    assert "'it'\"'\"'s $(touch pwned) `touch pwned`; touch pwned'" in done.stdout

@@ -1,0 +1,130 @@
+"""The whole line for real: the tiny study from raw text to report, and what happens to it afterwards."""
+
+import json
+import sqlite3
+
+import pytest
+
+pytestmark = pytest.mark.slow
+TINY = ("--configfile", "config/tiny.yaml")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, new_workshop):
+    workshop = new_workshop(tmp_path_factory.mktemp("tiny"))
+    done = workshop.snakemake("--cores", "2", "all", *TINY)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return workshop
+
+
+@pytest.fixture(scope="module")
+def summary(finished):
+    return json.loads((finished.folder / "results/summary.json").read_text())
+
+
+def test_the_summary_holds_every_run_with_its_signature(summary):
+    runs = {"teacher", "ce-raw", "axe-raw-delta1", "axe-raw-delta2", "ce-distilled", "axe-distilled"}
+    assert {score["run"] for score in summary["scores"]} == runs
+    for score in summary["scores"]:
+        assert "nrefs:8" in score["signature"]
+        assert score["bleu_low"] <= score["bleu"] <= score["bleu_high"]
+        assert {"repetition", "skip_target_penalty", "length_multiplier", "chosen", "valid_share"} <= score.keys()
+    assert sum(score["chosen"] for score in summary["scores"] if score["run"].startswith("axe-raw")) == 1
+
+
+def test_the_report_stands_alone(finished):
+    page = (finished.folder / "results/report.html").read_text()
+    assert "<svg" in page
+    assert 'src="http' not in page and 'href="http' not in page
+
+
+def test_a_second_run_does_nothing(finished):
+    done = finished.snakemake("--cores", "2", "all", *TINY)
+    assert "Nothing to be done" in done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+def test_a_changed_delta_reruns_that_run_and_what_reads_it(finished):
+    overlay = finished.overlay("runs: {axe-distilled: {objective: {skip_target_penalty: 2}}}")
+    plan = finished.plan("all", *TINY, overlay)
+    assert plan["train"] == {"run=axe-distilled"}
+    assert plan["score"] == {"run=axe-distilled, split=test, decode=ell2"}
+    assert plan.keys() == {
+        "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "report", "all"
+    }  # fmt: skip
+
+
+def test_a_changed_decoding_trains_nothing(finished):
+    overlay = finished.overlay("runs: {ce-raw: {decode: {length_multipliers: [1.0, 1.2]}}}")
+    plan = finished.plan("all", *TINY, overlay)
+    assert "train" not in plan and "average" not in plan
+    assert plan["tune"] == {"run=ce-raw"}
+
+
+def test_a_changed_teacher_reruns_the_distilled_side_and_not_the_raw_one(finished):
+    overlay = finished.overlay("runs: {teacher: {train: {steps: 41}}}")
+    plan = finished.plan("all", *TINY, overlay)
+    assert plan["train"] == {"run=teacher", "run=ce-distilled", "run=axe-distilled"}
+    assert "clean" not in plan and "learn_subwords" not in plan
+
+
+def test_forcerun_reruns_one_stage(finished):
+    plan = finished.plan(
+        "all", *TINY, "--forcerun", "summarise"
+    )  # fmt: skip
+    assert plan.keys() == {"summarise", "report", "all"}
+
+
+def test_a_touched_file_with_the_same_content_reruns_nothing(finished):
+    (finished.folder / "results/corpora/demo/clean/train.source").touch()
+    assert finished.plan("all", *TINY) == {}
+
+
+def test_a_raised_stage_version_reruns_that_stage(finished):
+    path = finished.folder / "workflow/stage_versions.yaml"
+    before = path.read_text()
+    try:
+        path.write_text(before.replace("score: 1", "score: 2"))
+        plan = finished.plan("all", *TINY)
+    finally:
+        path.write_text(before)
+    assert "score" in plan and "train" not in plan and "translate" not in plan
+
+
+def test_a_run_folder_translates_standard_input(finished):
+    lines = "the old man buys a red car today .\n\nthe woman helps the boy.\n"
+    done = finished.run("axenat", "translate", "--model", "results/runs/axe-raw-delta1", stdin=lines)
+    assert done.returncode == 0, done.stderr
+    translated = done.stdout.split("\n")
+    assert len(translated) == 4 and translated[1] == ""
+
+
+def test_mlflow_has_each_training_tuning_and_score(finished):
+    with sqlite3.connect(finished.folder / "mlflow.db") as database:
+        names = {name for (name,) in database.execute("select name from runs where lifecycle_stage = 'active'")}
+        steps = database.execute("select count(distinct step) from metrics where key = 'train.loss'").fetchone()[0]
+        commits = database.execute("select count(*) from tags where key = 'objective'").fetchone()[0]
+    for run in ("teacher", "ce-raw", "axe-raw-delta1", "axe-distilled"):
+        assert {f"{run}/train", f"{run}/tune"} <= names
+    assert {"ce-raw/score/test/ell2", "teacher/score/test/beam2", "tiny"} <= names
+    assert steps == 4 and commits
+
+
+def test_publishing_again_adds_no_run(finished):
+    count = "select count(*) from runs where lifecycle_stage = 'active'"
+    with sqlite3.connect(finished.folder / "mlflow.db") as database:
+        before = database.execute(count).fetchone()
+    done = finished.run("axenat", "publish", "--study", "tiny", "--runs", "teacher", "ce-raw")
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(finished.folder / "mlflow.db") as database:
+        assert database.execute(count).fetchone() == before
+
+
+def test_a_missing_input_stops_with_its_name_and_leaves_nothing_half_written(finished):
+    done = finished.run(
+        "axenat", "encode", "--subwords", "results/corpora/demo/subwords", "--source", "none.en",
+        "--target", "none.de", "--out", "half.safetensors",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.strip() == "axenat encode: none.en: no such file"
+    assert not list(finished.folder.glob("*half*"))
