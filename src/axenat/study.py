@@ -39,6 +39,15 @@ class Study:
     runs: dict[str, RunConfig]
     grids: dict[str, Grid]
 
+    @property
+    def teachers(self) -> list[str]:
+        """Runs whose translations become the distilled side of a corpus."""
+        return sorted({corpus.distil.teacher for corpus in self.corpora.values() if corpus.distil})
+
+    @property
+    def students(self) -> list[str]:
+        return [run for run in self.runs if run not in self.teachers]
+
     def corpus_of(self, run: str) -> CorpusConfig:
         return self.corpora[self.runs[run].corpus]
 

@@ -85,7 +85,8 @@ class Tracker:
 def _client(uri: str) -> "MlflowClient":
     from mlflow.tracking import MlflowClient
 
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for name in ("alembic", "mlflow.store.db.utils"):  # they narrate the creation of tables
+        logging.getLogger(name).setLevel(logging.WARNING)
     return MlflowClient(tracking_uri=uri)
 
 

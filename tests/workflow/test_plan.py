@@ -7,7 +7,8 @@ def test_the_demo_study_plans_every_stage(workshop):
     plan = workshop.plan("all")
     stages = {"clean", "learn_subwords", "encode", "train", "average", "tune", "distil", "gather", "translate"}
     assert stages | {"download_demo", "score", "analyse", "choose", "summarise", "report"} <= plan.keys()
-    assert {"run=teacher", "run=ce-raw", "run=ce-distilled"} <= plan["train"]
+    assert plan["train_teacher"] == {"run=teacher"}
+    assert {"run=ce-raw", "run=ce-distilled"} <= plan["train"]
 
 
 def test_the_slurm_profile_plans_the_same_jobs_from_the_root(workshop):

@@ -64,7 +64,8 @@ def test_a_changed_decoding_trains_nothing(finished):
 def test_a_changed_teacher_reruns_the_distilled_side_and_not_the_raw_one(finished):
     overlay = finished.overlay("runs: {teacher: {train: {steps: 41}}}")
     plan = finished.plan("all", *TINY, overlay)
-    assert plan["train"] == {"run=teacher", "run=ce-distilled", "run=axe-distilled"}
+    assert plan["train_teacher"] == {"run=teacher"}
+    assert plan["train"] == {"run=ce-distilled", "run=axe-distilled"}
     assert "clean" not in plan and "learn_subwords" not in plan
 
 

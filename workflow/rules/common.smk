@@ -17,10 +17,14 @@ VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 
 
+def one_of(names):
+    return "|".join(names) or "(?!)"  # a pattern that nothing matches
+
+
 wildcard_constraints:
-    corpus="|".join(STUDY.corpora),
-    run="|".join(STUDY.runs),
-    grid="|".join(STUDY.grids) or "(?!)",
+    corpus=one_of(STUDY.corpora),
+    run=one_of(STUDY.runs),
+    grid=one_of(STUDY.grids),
     variant="raw|distilled",
     split="train|valid|test",
     shard="[0-9]+-of-[0-9]+",

@@ -83,6 +83,8 @@ rule encode:
         subwords=layout.subwords("{corpus}"),
     output:
         "results/corpora/{corpus}/{variant}/{split}.safetensors",
+    wildcard_constraints:
+        variant="raw",
     params:
         version=VERSIONS["encode"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
@@ -95,3 +97,8 @@ rule encode:
     shell:
         "axenat encode --subwords {params.subwords} --source {input.source} --target {input.target}"
         " --out {output} 2> {log}"
+
+
+use rule encode as encode_distilled with:
+    wildcard_constraints:
+        variant="distilled",

@@ -26,6 +26,8 @@ rule train:
         history="results/runs/{run}/history.jsonl",
         best="results/runs/{run}/best.json",
         provenance="results/runs/{run}/provenance.json",
+    wildcard_constraints:
+        run=one_of(STUDY.students),
     params:
         version=VERSIONS["train"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
@@ -51,6 +53,8 @@ rule average:
         subwords=subwords_of_run,
     output:
         [f"results/runs/{{run}}/{name}" for name in ("model.safetensors", *layout.SUBWORD_FILES)],
+    wildcard_constraints:
+        run=one_of(STUDY.students),
     params:
         version=VERSIONS["average"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
@@ -74,6 +78,8 @@ rule tune:
         references=of_run_corpus(layout.references, "valid"),
     output:
         "results/runs/{run}/tuned.json",
+    wildcard_constraints:
+        run=one_of(STUDY.students),
     params:
         version=VERSIONS["tune"],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
@@ -89,3 +95,20 @@ rule tune:
     shell:
         "axenat tune --model {params.folder} --source {input.source} --references {input.references}"
         " --out {output} --threads {threads} 2> {log}"
+
+
+# The line passes these stages twice, first for the teachers: under a name of their own, so that
+# `--until train` and the like know which half is meant.
+use rule train as train_teacher with:
+    wildcard_constraints:
+        run=one_of(STUDY.teachers),
+
+
+use rule average as average_teacher with:
+    wildcard_constraints:
+        run=one_of(STUDY.teachers),
+
+
+use rule tune as tune_teacher with:
+    wildcard_constraints:
+        run=one_of(STUDY.teachers),

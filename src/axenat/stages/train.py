@@ -35,7 +35,7 @@ def main(args: argparse.Namespace) -> None:
     model = seeded_model(folder.run.seed, lambda: new_model(folder, objective, source_vocab, target_vocab))
     setting = Setting(folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device)
     with following(args.out):
-        state = train(setting, fingerprint(read_yaml(args.config), args.train))
+        state = train(setting, fingerprint(read_yaml(args.config), args.train, args.valid))
     write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
     write_json(args.out / "provenance.json", provenance(device, args.train))
     write_json(args.out / "best.json", {"run": folder.name, "checkpoints": state.best})

@@ -51,9 +51,9 @@ class Setting:
         return self.folder / "speed.jsonl"
 
 
-def fingerprint(config: dict[str, Any], corpus: Path) -> str:
-    """Hidden state must not outlive the configuration and data that it came from."""
-    text = json.dumps(config, sort_keys=True) + sha256_of(corpus)
+def fingerprint(config: dict[str, Any], *corpora: Path) -> str:
+    """Hidden state must not outlive the configuration and data (train and valid) that it came from."""
+    text = json.dumps(config, sort_keys=True) + "".join(map(sha256_of, corpora))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -66,6 +66,7 @@ def seeded_model(seed: int, build: Callable[[], Transformer]) -> Transformer:
 def train(setting: Setting, mark: str) -> TrainState:
     """Train to the last step, from wherever an interrupted run of the same mark stopped."""
     config = setting.run.train
+    _check_positions(setting)
     optimizer = torch.optim.AdamW(
         setting.model.parameters(), lr=0.0, betas=(config.adam_beta1, config.adam_beta2), eps=config.adam_eps,
         weight_decay=config.weight_decay, fused=True,
@@ -101,6 +102,16 @@ def train(setting: Setting, mark: str) -> TrainState:
         _validate(setting, state, optimizer, scaler, dtype, mark)
     state_file.unlink(missing_ok=True)  # finished: forcing the stage again means training again
     return state
+
+
+def _check_positions(setting: Setting) -> None:
+    for corpus in (setting.train, setting.valid):
+        longest = int(max(corpus.source_lengths.max(), corpus.target_lengths.max()))
+        if longest > setting.model.max_positions:
+            raise UserError(
+                f"{corpus.path} holds a sentence of {longest} tokens, but model.max_positions is "
+                f"{setting.model.max_positions}; raise it or lower clean.max_length"
+            )
 
 
 def _steps(setting: Setting, state: TrainState) -> Iterator[list[Batch]]:

@@ -1,0 +1,219 @@
+"""Training learns, can be killed anywhere, and ends bit for bit where it would have ended."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from axenat.config import OBJECTIVE_NAMES
+from axenat.data.batches import collate
+from axenat.data.corpus import write_corpus
+from axenat.files import UserError, read_lines, sha256_of
+from axenat.objectives.registry import objective_of
+from axenat.train import loop
+from axenat.train.checkpoint import TrainState
+from axenat.train.loop import Setting, fingerprint, train, validation_loss
+from tests import tiny
+
+CPU = torch.device("cpu")
+
+
+class Killed(BaseException):
+    """What a scheduler does to a job."""
+
+
+def setting(tmp_path: Path, name: str = "axe", folder: str = "checkpoints", **sections) -> Setting:
+    run = tiny.run_config(name, **sections)
+    for split, size, seed in (("train", 40, 1), ("valid", 12, 2)):
+        if not (tmp_path / f"{split}.safetensors").exists():
+            tiny.copy_corpus(tmp_path / f"{split}.safetensors", size, seed)
+    corpora = [loop.ParallelCorpus(tmp_path / f"{split}.safetensors") for split in ("train", "valid")]
+    objective = objective_of(run.objective)
+    torch.manual_seed(run.seed)
+    model = loop.Transformer(run.model, 10, 10, joint=True, predicts_length=objective.predicts_length)
+    return Setting(run, model, objective, *corpora, tmp_path / folder, CPU)
+
+
+def history(one: Setting) -> list[dict]:
+    return [json.loads(line) for line in read_lines(one.history)]
+
+
+def outcome(one: Setting, state: TrainState) -> dict:
+    """All that a training leaves behind."""
+    files = {path.name: sha256_of(path) for path in one.folder.glob("step-*.safetensors")}
+    weights = [parameter.detach().clone() for parameter in one.model.parameters()]
+    return {"history": one.history.read_bytes(), "best": state.best, "files": files, "weights": weights}
+
+
+def same(one: dict, two: dict) -> bool:
+    equal = all(torch.equal(a, b) for a, b in zip(one["weights"], two["weights"], strict=True))
+    return equal and all(one[key] == two[key] for key in ("history", "best", "files"))
+
+
+def kill_at(monkeypatch, name: str, call: int) -> None:
+    """The given call of a function of the loop is never made."""
+    original, calls = getattr(loop, name), 0
+
+    def deadly(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise Killed
+        return original(*arguments)
+
+    monkeypatch.setattr(loop, name, deadly)
+
+
+@pytest.mark.parametrize("validate_every", [0, 3])
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [("_update", 2), ("_update", 5), ("_update", 8), ("_update", 12), ("keep_if_best", 2), ("save_state", 1),
+     ("save_state", 2)],
+)  # fmt: skip
+def test_an_interrupted_training_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, validate_every, function, call):
+    sections = {
+        "train": {"validate_every": validate_every, "log_every": 2, "keep_best": 2},
+        "model": {"dropout": 0.2},
+    }
+    whole = setting(tmp_path, folder="whole", **sections)
+    expected = outcome(whole, train(whole, "mark"))
+    first = setting(tmp_path, **sections)
+    with monkeypatch.context() as patch:
+        kill_at(patch, function, call)
+        with pytest.raises(Killed):
+            train(first, "mark")
+    second = setting(tmp_path, **sections)
+    with torch.no_grad():  # whatever the new process starts with, the state counts
+        resumed = (second.folder / "state.safetensors").exists()
+        for parameter in second.model.parameters() if resumed else ():
+            parameter.zero_()
+    assert same(outcome(second, train(second, "mark")), expected)
+    assert sorted(line["step"] for line in history(second) if line["kind"] == "train") == [2, 4, 6, 8, 10, 12]
+
+
+def test_another_mark_starts_anew(tmp_path, monkeypatch) -> None:
+    sections = {"train": {"validate_every": 3}}
+    first = setting(tmp_path, **sections)
+    with monkeypatch.context() as patch:
+        kill_at(patch, "_update", 8)
+        with pytest.raises(Killed):
+            train(first, "old")
+    changed = {"train": {"validate_every": 3, "peak_lr": 0.02}}
+    second, fresh = setting(tmp_path, **changed), setting(tmp_path, folder="fresh", **changed)
+    assert same(outcome(second, train(second, "new")), outcome(fresh, train(fresh, "new")))
+
+
+def test_a_finished_training_can_be_forced_again(tmp_path) -> None:
+    one, two = setting(tmp_path), setting(tmp_path)
+    expected = outcome(one, train(one, "mark"))
+    assert not (one.folder / "state.safetensors").exists()
+    assert same(outcome(two, train(two, "mark")), expected)
+
+
+def test_the_fingerprint_is_of_the_configuration_and_all_data(tmp_path) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.write_text(path.name)
+    first = fingerprint({"x": 1, "y": 2}, *paths)
+    assert fingerprint({"y": 2, "x": 1}, *paths) == first
+    assert fingerprint({"x": 1, "y": 3}, *paths) != first
+    for path in paths:
+        before = path.read_text()
+        path.write_text("changed")
+        assert fingerprint({"x": 1, "y": 2}, *paths) != first
+        path.write_text(before)
+
+
+@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+def test_training_learns_to_copy(tmp_path, name) -> None:
+    steps = {"steps": 80, "tokens_per_step": 256, "tokens_per_batch": 256, "peak_lr": 0.02}
+    one = setting(tmp_path, name, train={**steps, "validate_every": 40})
+    before = validation_loss(one)["loss"]
+    train(one, "mark")
+    after = [line["loss"] for line in history(one) if line["kind"] == "valid"]
+    assert after[0] < before and after[-1] < 0.8 * before
+
+
+@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+def test_two_micro_batches_are_one_big_batch(tmp_path, name) -> None:
+    """One division by the count of all tokens, not a mean of means."""
+    gradients = []
+    for groups in ([range(10)], [range(3), range(3, 10)]):
+        one = setting(tmp_path, name, objective={"observe": "none"}, train={"clip_norm": 1e6})
+        batches = [collate(one.train, list(indices)) for indices in groups]
+        optimizer = torch.optim.AdamW(one.model.parameters(), lr=0.0)
+        scaler = torch.amp.GradScaler("cpu", enabled=False)
+        loop._update(one, TrainState(), batches, optimizer, scaler, torch.float32)
+        gradients.append([parameter.grad for parameter in one.model.parameters()])
+    for big, small in zip(*gradients, strict=True):
+        torch.testing.assert_close(small, big, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+def test_validation_does_not_depend_on_when_it_is_called_and_does_not_disturb(tmp_path, name) -> None:
+    one = setting(tmp_path, name, model={"dropout": 0.3})
+    first = validation_loss(one)
+    one.model.train()
+    torch.manual_seed(99)
+    torch.rand(7)
+    assert validation_loss(one) == first
+    more, fewer = (setting(tmp_path, name, f"every{n}", train={"validate_every": n}) for n in (2, 12))
+    train(more, "mark")
+    train(fewer, "mark")
+    assert all(torch.equal(a, b) for a, b in zip(more.model.parameters(), fewer.model.parameters(), strict=True))
+
+
+def test_validation_weighs_every_token_alike(tmp_path) -> None:
+    """The loss of valid is the same however it is cut into batches."""
+    losses = []
+    for tokens in (16, 200):
+        one = setting(tmp_path, objective={"observe": "none"}, train={"tokens_per_batch": tokens, "tokens_per_step": 200})
+        losses.append(validation_loss(one))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_the_history_tells_of_every_step_and_validation(tmp_path) -> None:
+    one = setting(tmp_path, train={"validate_every": 5, "log_every": 4, "steps": 11})
+    state = train(one, "mark")
+    lines = history(one)
+    steps = {kind: [line["step"] for line in lines if line["kind"] == kind] for kind in ("train", "valid")}
+    assert steps == {"train": [4, 8, 11], "valid": [5, 10, 11]}
+    for line in lines:
+        assert line["loss"] == pytest.approx(line["token_loss"] + line["length_loss"])
+        assert 0 <= line["skip_target_rate"] <= 1 and 0 <= line["skip_prediction_rate"] <= 1
+    losses = {line["step"]: line["loss"] for line in lines if line["kind"] == "valid"}
+    assert [(entry["step"], entry["loss"]) for entry in state.best] == sorted(losses.items(), key=lambda item: item[1])
+
+
+def test_every_sentence_of_an_epoch_is_used_once(tmp_path) -> None:
+    one = setting(tmp_path)
+    state = TrainState()
+    seen = [int(i) for batches in loop._steps(one, state) for batch in batches for i in batch.index]
+    assert sorted(seen) == list(range(len(one.train)))
+
+
+def test_the_seed_decides_the_training(tmp_path) -> None:
+    weights = []
+    for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
+        one = setting(tmp_path, folder=folder)
+        one = dataclasses.replace(one, run=dataclasses.replace(one.run, seed=seed))
+        train(one, "mark")
+        weights.append(torch.cat([parameter.flatten() for parameter in one.model.parameters()]))
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_a_diverging_training_stops_with_a_sentence(tmp_path) -> None:
+    one = setting(tmp_path)
+    with torch.no_grad():
+        one.model.target_tokens.weight.fill_(float("inf"))
+    with pytest.raises(UserError, match="training diverged at step 1: the gradient is not finite"):
+        train(one, "mark")
+
+
+def test_sentences_beyond_the_models_positions_are_refused_before_training(tmp_path) -> None:
+    write_corpus(tmp_path / "valid.safetensors", [[6] * 20], [[6]], metadata={})
+    with pytest.raises(UserError, match=r"valid\.safetensors holds a sentence of 21 tokens, .*max_positions is 12"):
+        train(setting(tmp_path), "mark")
