@@ -15,8 +15,7 @@ from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
 from axenat.records import as_plain, build
 
-WORDS = ("the a old man woman buys sees red car today . "
-         "der die das alte Mann Frau kauft sieht rotes Auto heute").split()  # fmt: skip
+LINE = "the a old man woman buys sees red car today . der die das alte Mann Frau kauft sieht rotes Auto heute"
 
 
 def model_config(**changes: Any) -> ModelConfig:
@@ -84,12 +83,11 @@ def subwords_folder(folder: Path) -> Path:
     from axenat.data.subwords import learn
     from axenat.data.vocab import Vocab
 
-    line = " ".join(WORDS)
-    codes = learn([line], 200)
-    letters = " ".join(sorted({f"{letter}@@" for letter in line if letter != " "}))
+    codes = learn([LINE], 200)
+    letters = " ".join(sorted({f"{letter}@@" for letter in LINE if letter != " "}))
     for side in ("source", "target"):
         write_lines(folder / f"codes.{side}", codes)
-        Vocab.build([line, letters]).save(folder / f"vocab.{side}")
+        Vocab.build([LINE, letters]).save(folder / f"vocab.{side}")
     return folder
 
 

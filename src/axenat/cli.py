@@ -26,6 +26,7 @@ STAGES = {
     "analyse": "BLEU by length, position confidence, skip rates, one alignment",
     "choose": "choose one run of a grid on valid",
     "summarise": "all scores and significance tests in one file",
+    "tables": "the tables of the paper for this study",
     "report": "figures and one HTML page",
     "publish": "send runs and scores to MLflow",
 }
@@ -40,7 +41,9 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: list[str] | None = None) -> int:
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()  # here, where a closed pipe can still be answered
+        return code
     except BrokenPipeError:  # the reader has seen enough, as in `axenat --help | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

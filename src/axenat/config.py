@@ -66,7 +66,9 @@ class AnalysisConfig:
 
     def __post_init__(self) -> None:
         if list(self.length_bounds) != sorted(set(self.length_bounds)) or not self.length_bounds:
-            raise ConfigError(f"analysis.length_bounds must rise, got {list(self.length_bounds)}")
+            raise ConfigError(
+                f"analysis.length_bounds must be whole numbers that rise, got {list(self.length_bounds)}"
+            )
         at_least("analysis.long_above", self.long_above, self.short_below - 1)
 
 
@@ -87,7 +89,12 @@ class CorpusConfig:
         if (self.grammar is None) == (self.folder is None):
             raise ConfigError("a corpus needs exactly one of grammar and folder")
         if self.source_language == self.target_language:
-            raise ConfigError(f"source_language and target_language are both {self.source_language!r}")
+            raise ConfigError(f"source_language and target_language must differ, both are {self.source_language!r}")
+        if self.grammar and (self.source_language, self.target_language) != ("en", "de"):
+            raise ConfigError(
+                "the grammar writes source_language en and target_language de, "
+                f"got {self.source_language} and {self.target_language}"
+            )
         at_least("references", self.references, 1)
 
 
@@ -110,6 +117,7 @@ class ModelConfig:
         if self.width % self.heads:
             raise ConfigError(f"model.width must be a multiple of model.heads ({self.heads}), got {self.width}")
         at_least("model.max_positions", self.max_positions, 2)
+        at_least("model.init_std", self.init_std, 0.0)
         share("model.dropout", self.dropout)
 
 
@@ -180,16 +188,16 @@ class DecodeConfig:
     def __post_init__(self) -> None:
         for name in ("beam_size", "num_length_candidates", "tokens_per_batch"):
             at_least(f"decode.{name}", getattr(self, name), 1)
-        for name in ("length_penalties", "length_multipliers"):
+        for name, low in (("length_penalties", 0.0), ("length_multipliers", 0.5)):
             values = getattr(self, name)
             if not values:
-                raise ConfigError(f"decode.{name} must hold at least one number")
-            for value in values:
-                if value < 0 or (name == "length_multipliers" and value < 0.5):
-                    raise ConfigError(f"decode.{name} holds {value}, which is too small")
+                raise ConfigError(f"decode.{name} must hold at least one number, got an empty list")
+            at_least(f"each number of decode.{name}", min(values), low)
 
 
 TARGET_SIDES = ("raw", "distilled")
+# Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
+TABLE_NAMES = ("target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,6 +212,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         one_of("target_side", self.target_side, TARGET_SIDES)
+        at_least("seed", self.seed, 0)
 
     @property
     def decode_name(self) -> str:

@@ -77,3 +77,8 @@ def output(study: Study, run: str, split: str, ending: str) -> str:
 
 def choices(study: Study) -> list[str]:
     return [f"results/choices/{grid}.json" for grid in study.grids]
+
+
+def tables(study: Study, ending: str) -> list[str]:
+    """The tables that the study asks for; `results` comes with the summary and is no part of them."""
+    return [f"results/tables/{name}.{ending}" for name in study.tables]

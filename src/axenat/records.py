@@ -1,6 +1,7 @@
 """Frozen records from plain YAML values: every refusal names the key and what is allowed."""
 
 import dataclasses
+import math
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -61,7 +62,8 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return tuple(_convert(options[0], item, where) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+    endless = isinstance(value, float) and not math.isfinite(value)  # nan passes every comparison
+    if isinstance(value, hint) and not endless and not (hint is int and isinstance(value, bool)):
         return value
     raise ConfigError(f"{where} must be {_WORDS[hint]}, got {_show(value)}")
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from axenat.config import CorpusConfig, RunConfig
-from axenat.records import ConfigError, as_plain, build
+from axenat.config import TABLE_NAMES, CorpusConfig, RunConfig
+from axenat.records import ConfigError, as_plain, build, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
-STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs")
+STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
 # A grid names its runs with the paper's letters where it has one.
 SHORT_NAMES = {"skip_target_penalty": "delta"}
 # What an objective does not read must not make its runs stale.
@@ -38,6 +38,7 @@ class Study:
     corpora: dict[str, CorpusConfig]
     runs: dict[str, RunConfig]
     grids: dict[str, Grid]
+    tables: tuple[str, ...] = TABLE_NAMES
 
     @property
     def teachers(self) -> list[str]:
@@ -111,6 +112,7 @@ def parse_study(values: Any) -> Study:
         corpora=corpora,
         runs=runs,
         grids=grids,
+        tables=_tables(values.get("tables")),
     )
     _check_references(study)
     return study
@@ -128,6 +130,16 @@ def _name(where: str, name: Any) -> str:
     return name
 
 
+def _tables(names: Any) -> tuple[str, ...]:
+    if names is None:
+        return TABLE_NAMES
+    if not isinstance(names, list | tuple):
+        raise ConfigError(f"tables must be a list of names from {', '.join(TABLE_NAMES)}, got {names!r}")
+    for name in names:
+        one_of("each name in tables", name, TABLE_NAMES)
+    return tuple(dict.fromkeys(names))
+
+
 def merge(base: Mapping[str, Any], differences: Mapping[str, Any]) -> dict[str, Any]:
     """`base` with `differences` laid over it, section by section."""
     merged = dict(base)
@@ -142,7 +154,7 @@ def _with_recipe(name: str, run: Any, recipes: Mapping[str, Any]) -> dict[str, A
     recipe = differences.pop("recipe", None)
     if recipe is None:
         return differences
-    if recipe not in recipes:
+    if not isinstance(recipe, str) or recipe not in recipes:
         known = ", ".join(recipes) or "none"
         raise ConfigError(f"runs.{name}.recipe: unknown recipe {recipe!r}; known are {known}")
     return merge(_mapping(recipes[recipe], f"recipes.{recipe}"), differences)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axenat.files import UserError, read_json, read_yaml, sha256_of
+from axenat.files import UserError, read_json, read_lines, read_yaml, sha256_of
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -115,23 +115,37 @@ def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def publish_training(tracker: Tracker, folder: Path) -> str:
-    """The history so far; called again, it sends only the lines that came since."""
+    """The history so far; called again, it sends only the lines that came since.
+
+    When the lines sent earlier are no longer those of the file (other data, another version), all are sent anew.
+    """
     config = read_yaml(folder / "config.yaml")
-    run_id = tracker.run(folder, "train", f"{config['run']}/train", sha256_of(folder / "config.yaml"))
-    sent = int(tracker.tags(run_id).get("axenat.history_lines", 0))
     finished = folder / "history.jsonl"
-    history = finished if finished.exists() else folder / "checkpoints" / "history.jsonl"
-    lines = [json.loads(line) for line in history.read_text(encoding="utf-8").splitlines()]
+    lines = read_lines(finished if finished.exists() else folder / "checkpoints" / "history.jsonl")
+    place = (folder, "train", f"{config['run']}/train", sha256_of(folder / "config.yaml"))
+    run_id = tracker.run(*place)
+    tags = tracker.tags(run_id)
+    sent = int(tags.get("axenat.history_lines", 0))
+    if sent and tags.get("axenat.history_sha256") != _sha256_of_lines(lines[:sent]):
+        tracker.client.delete_run(run_id)
+        run_id, sent = tracker.run(*place), 0
     metrics = [
         (f"{line['kind']}.{key}", float(value), int(line["step"]))
-        for line in lines[sent:]
+        for line in map(json.loads, lines[sent:])
         for key, value in line.items()
         if key not in ("kind", "step")
     ]
-    tags = {"axenat.history_lines": len(lines), "run": config["run"], "objective": config["objective"]["name"],
-            "corpus": config["corpus"], "target_side": config["target_side"]}  # fmt: skip
+    tags = {
+        "axenat.history_lines": str(len(lines)), "axenat.history_sha256": _sha256_of_lines(lines),
+        "run": config["run"], "objective": config["objective"]["name"], "corpus": config["corpus"],
+        "target_side": config["target_side"],
+    }  # fmt: skip
     tracker.log(run_id, metrics=metrics, params=flat(config) if not sent else None, tags=tags)
     return run_id
+
+
+def _sha256_of_lines(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def publish_run(tracker: Tracker, folder: Path, parent: str, study: str, data_version: str | None) -> None:

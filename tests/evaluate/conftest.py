@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from axenat.evaluate.report_figures import Drawing, RunRecord, StudyRecord, draw_all
+from axenat.evaluate.report_figures import Drawing, draw_all
+from axenat.evaluate.study_record import RunRecord, StudyRecord
 
 SIDES = {"raw": (60.0, 70.0), "distilled": (80.0, 82.0)}
 TOKENS = ["es", "schmeckt", "ziemlich", "gut", "."]
@@ -131,7 +132,16 @@ def _run(score: dict[str, Any]) -> RunRecord:
             "objective": settings,
         },
         history=_history(6 + shift),
-        tuned={"run": run, "key": key, "value": 1.1, "rule": "r", "split": "valid", "candidates": candidates},
+        tuned={
+            "run": run,
+            "key": key,
+            "value": 1.1,
+            "rule": "r",
+            "split": "valid",
+            "signature": score["signature"],
+            "candidates": candidates,
+            "skip_prediction_rate": 0.08 if objective == "axe" else None,
+        },
         provenance={
             "commit": "0123abc",
             "software": {"torch": "2.13.0", "sacrebleu": "2.6.0"},

@@ -5,7 +5,8 @@ import pytest
 
 from axenat.evaluate.figure_style import FAMILIES, INK, colours_of, inline_svg, to_svg
 from axenat.evaluate.figures import learning_curves
-from axenat.evaluate.report_figures import Drawing, StudyRecord, draw_all
+from axenat.evaluate.report_figures import Drawing, draw_all
+from axenat.evaluate.study_record import StudyRecord
 
 Drawings = dict[str, list[Drawing]]
 SECTIONS = {"training", "tuning", "delta", "length", "repetition", "confidence", "alignment"}

@@ -4,12 +4,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from axenat.evaluate.report import examples_side_by_side, provenance_tables, render_report
-from axenat.evaluate.report_figures import Drawing, RunRecord, StudyRecord, draw_all
+from axenat.evaluate.report import examples_side_by_side, inline_markdown, provenance_tables, render_report
+from axenat.evaluate.report_figures import Drawing, draw_all
+from axenat.evaluate.study_record import RunRecord, StudyRecord
+from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.table_text import PrintedTable, printed
 
 Drawings = dict[str, list[Drawing]]
 SECTIONS = {"overview", "results", "training", "lambda", "delta", "length"}
-SECTIONS |= {"repetition", "confidence", "alignment", "examples", "made"}
+SECTIONS |= {"tables", "repetition", "confidence", "alignment", "examples", "made"}
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -46,9 +49,13 @@ def outline(page: str) -> Outline:
     return parsed
 
 
+def tables_of(study: StudyRecord) -> list[PrintedTable]:
+    return [printed(make(study)) for make in TABLES.values()]
+
+
 @pytest.fixture
 def page(study: StudyRecord, drawings: Drawings) -> str:
-    return render_report(study, drawings)
+    return render_report(study, drawings, tables_of(study))
 
 
 def test_the_page_fetches_nothing(page: str) -> None:
@@ -69,6 +76,23 @@ def test_the_note_and_the_comparisons_are_told(page: str, study: StudyRecord) ->
     assert "axe-raw-d2 is 10.00 BLEU above ce-raw" in page
 
 
+def test_the_page_has_every_table_with_its_caption(page: str, study: StudyRecord) -> None:
+    for table in tables_of(study):
+        assert f"<h3>{table.title}</h3>" in page
+        assert inline_markdown(table.caption) in page
+
+
+def test_the_page_says_what_a_table_misses(study: StudyRecord, drawings: Drawings) -> None:
+    tables = tables_of(replace(study, scores=study.scores[1:]))
+    missing = [note for table in tables for note in table.notes]
+    page = render_report(study, drawings, tables)
+    assert missing and all(f'<p class="missing">{note}</p>' in page for note in missing)
+
+
+def test_marks_of_a_table_become_html_and_its_text_is_escaped() -> None:
+    assert inline_markdown("**9** `a|b` <c>") == "<strong>9</strong> <code>a|b</code> &lt;c&gt;"
+
+
 def test_text_of_others_is_escaped(page: str) -> None:
     assert "buys a &lt;red&gt; car" in page
     assert "<red>" not in page and "<rotes>" not in page
@@ -79,7 +103,7 @@ def test_repeated_words_of_an_example_are_marked(page: str) -> None:
 
 
 def test_the_same_study_gives_the_same_page(page: str, study: StudyRecord, drawings: Drawings) -> None:
-    assert page == render_report(study, drawings)
+    assert page == render_report(study, drawings, tables_of(study))
 
 
 def test_a_study_with_nothing_says_so_in_every_section() -> None:

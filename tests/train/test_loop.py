@@ -169,7 +169,9 @@ def test_validation_weighs_every_token_alike(tmp_path) -> None:
     """The loss of valid is the same however it is cut into batches."""
     losses = []
     for tokens in (16, 200):
-        one = setting(tmp_path, objective={"observe": "none"}, train={"tokens_per_batch": tokens, "tokens_per_step": 200})
+        one = setting(
+            tmp_path, objective={"observe": "none"}, train={"tokens_per_batch": tokens, "tokens_per_step": 200}
+        )
         losses.append(validation_loss(one))
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 

@@ -6,7 +6,7 @@ import pytest
 def test_the_demo_study_plans_every_stage(workshop):
     plan = workshop.plan("all")
     stages = {"clean", "learn_subwords", "encode", "train", "average", "tune", "distil", "gather", "translate"}
-    assert stages | {"download_demo", "score", "analyse", "choose", "summarise", "report"} <= plan.keys()
+    assert stages | {"download_demo", "score", "analyse", "choose", "summarise", "tables", "report"} <= plan.keys()
     assert plan["train_teacher"] == {"run=teacher"}
     assert {"run=ce-raw", "run=ce-distilled"} <= plan["train"]
 
@@ -34,6 +34,7 @@ def test_the_workflow_passes_snakemakes_own_lint(workshop):
         ("runs: {ce-raw: {train: {steps: many}}}", "runs.ce-raw.train.steps must be a whole number"),
         ("runs: {axe-raw: {objective: {skip_target_penalty: 0.5}}}", "skip_target_penalty must be >= 1"),
         ("runs: {ce-raw: {recipe: none-such}}", "unknown recipe 'none-such'; known are"),
+        ("tables: [lengths, none-such]", "must be one of target_sides, skip_target_penalty, length_multiplier, lengths"),
         ("corpora: {demo: {distil: {teacher: none-such}}}", "unknown run 'none-such'; known are"),
     ],
 )

@@ -71,9 +71,15 @@ def outputs(ending, split="test", runs=None):
     return [layout.output(STUDY, run, split, ending) for run in runs or STUDY.runs]
 
 
-def after_run():
-    """Mirror the files to MLflow and record their versions with DVC; neither may fail a workflow."""
+def publish():
+    """Mirror the files to MLflow; a store that is away never fails a workflow."""
     subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs])
-    whole = os.path.exists("results/report.html") and os.path.exists("dvc.yaml")
-    if whole and "DVC_STAGE" not in os.environ and parse_study(read_yaml("config/config.yaml")) == STUDY:
-        subprocess.run(["dvc", "commit", "--quiet", "--force"])
+
+
+def record():
+    """Write dvc.lock, if all of the study that dvc.yaml describes is up to date, and not from inside DVC."""
+    asked = workflow.dag_settings
+    whole = set(asked.targets) <= {"all"} and not (asked.until or asked.omit_from or asked.batch)
+    if whole and os.path.exists("dvc.yaml") and "DVC_STAGE" not in os.environ:
+        if STUDY == parse_study(read_yaml("config/config.yaml")):
+            subprocess.run(["dvc", "commit", "--quiet", "--force", "dvc.yaml"])

@@ -22,10 +22,38 @@ rule summarise:
         " --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {output.text} 2> {log}"
 
 
+rule tables:
+    input:
+        scores=outputs("score.json"),
+        choices=layout.choices(STUDY),
+        configs=[f"results/runs/{run}/config.yaml" for run in STUDY.runs],
+        tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
+        analyses=outputs("analysis.json"),
+    output:
+        markdown=report(layout.tables(STUDY, "md"), category="Tables"),
+        csv=report(layout.tables(STUDY, "csv"), category="Tables"),
+    params:
+        version=VERSIONS["tables"],
+        study=STUDY.name,
+        names=STUDY.tables,
+        runs=[f"results/runs/{run}" for run in STUDY.runs],
+        folder="results/tables",
+    log:
+        "logs/tables/tables.log",
+    benchmark:
+        "logs/tables/tables.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat tables --study-name {params.study:q} --names {params.names} --runs {params.runs} --scores {input.scores}"
+        " --analyses {input.analyses} --choices {input.choices} --out {params.folder} 2> {log}"
+
+
 rule report:
     input:
         summary="results/summary.json",
         choices=layout.choices(STUDY),
+        tables=layout.tables(STUDY, "md"),
         analyses=outputs("analysis.json"),
         histories=[f"results/runs/{run}/history.jsonl" for run in STUDY.runs],
         tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
@@ -44,5 +72,5 @@ rule report:
     conda:
         ENVIRONMENT
     shell:
-        "axenat report --summary {input.summary} --choices {input.choices} --runs {params.runs}"
+        "axenat report --summary {input.summary} --choices {input.choices} --runs {params.runs} --tables {input.tables}"
         " --study-name {params.study:q} --note {params.note:q} --figures {output.figures} --out {output.page} 2> {log}"

@@ -1,30 +1,37 @@
 """The report of a study: one HTML page that needs nothing but a browser."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from axenat.evaluate.analysis import repeated_tokens
 from axenat.evaluate.figure_style import inline_svg
-from axenat.evaluate.report_figures import Drawing, StudyRecord
+from axenat.evaluate.report_figures import Drawing
+from axenat.evaluate.study_record import StudyRecord
+from axenat.evaluate.table_text import PrintedTable
 from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparison_line, signatures, to_html
 
 MAX_EXAMPLES = 8
 
 
-def render_report(study: StudyRecord, drawings: Mapping[str, Sequence[Drawing]]) -> str:
+def render_report(
+    study: StudyRecord, drawings: Mapping[str, Sequence[Drawing]], printed: Sequence[PrintedTable] = ()
+) -> str:
     """The page as text; sections without records say so instead of being left out."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["inline"] = inline_markdown
     template = environment.from_string(files("axenat.evaluate").joinpath("report.html.j2").read_text("utf-8"))
     shared, different = provenance_tables(study)
     return template.render(
         study=study,
         tables=_tables(study),
+        printed=printed,
         comparisons=[comparison_line(comparison) for comparison in study.comparisons],
         figures={section: [_figure(drawing) for drawing in drawn] for section, drawn in drawings.items()},
         examples=examples_side_by_side(study),
@@ -45,6 +52,12 @@ def _tables(study: StudyRecord) -> list[dict[str, Any]]:
         }
         for split, scores in by_split(study.scores).items()
     ]
+
+
+def inline_markdown(text: str) -> Markup:
+    """The two marks that tables use, `code` and **bold**, in text that is escaped first."""
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", coded))
 
 
 def _figure(drawing: Drawing) -> dict[str, Any]:

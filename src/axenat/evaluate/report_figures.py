@@ -1,14 +1,12 @@
 """Which figures a study's report shows, and from which of its records each is drawn."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from axenat.evaluate.alignment_figure import alignment_figure
-from axenat.evaluate.comparisons import pairs_to_compare
 from axenat.evaluate.figure_style import to_svg
 from axenat.evaluate.figures import (
     bleu_by_length,
@@ -19,60 +17,8 @@ from axenat.evaluate.figures import (
     repetition_bars,
     tuning_curves,
 )
-from axenat.evaluate.tables import OBJECTIVE_LABELS, by_split
-
-Record = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """What one run left behind; a part it did not leave is None or empty."""
-
-    name: str
-    config: Record | None = None
-    history: Sequence[Record] = ()
-    tuned: Record | None = None
-    provenance: Record | None = None
-    analyses: Sequence[Record] = ()
-
-    @property
-    def objective(self) -> str:
-        return ((self.config or {}).get("objective") or {}).get("name") or "unknown"
-
-    @property
-    def target_side(self) -> str:
-        return (self.config or {}).get("target_side") or "unknown"
-
-    def analysis(self) -> Record | None:
-        """That of the test set if there is one."""
-        return min(self.analyses, key=lambda record: record.get("split") != "test", default=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudyRecord:
-    """All a report is made of, already read; `missing` says in words what could not be."""
-
-    name: str
-    note: str = ""
-    scores: Sequence[Record] = ()
-    comparisons: Sequence[Record] = ()
-    runs: Sequence[RunRecord] = ()
-    choices: Sequence[Record] = ()
-    missing: Sequence[str] = field(default_factory=tuple)
-
-    def run(self, name: str) -> RunRecord:
-        return next((run for run in self.runs if run.name == name), RunRecord(name=name))
-
-    def objectives(self) -> dict[str, str]:
-        return {run.name: run.objective for run in self.runs}
-
-    def first_split(self) -> list[Record]:
-        """The scores a reader cares for most: test, else whatever was scored."""
-        return next(iter(by_split(self.scores).values()), [])
-
-    def pairs(self) -> Iterator[tuple[Record, Record]]:
-        """(AXE, CE) scores of the same corpus and target side."""
-        yield from pairs_to_compare(self.first_split())
+from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.evaluate.tables import OBJECTIVE_LABELS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from axenat.data.text import tokenise
 from axenat.decode.inspect import describe_alignment, generated_probabilities, skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.analysis import length_buckets, position_confidence
-from axenat.files import read_lines, read_yaml, write_json
+from axenat.files import read_lines, read_parallel, read_yaml, write_json
 from axenat.records import build
 from axenat.train.devices import device_of, use_threads
 
@@ -34,8 +34,9 @@ def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
     config = build(AnalysisConfig, read_yaml(args.config), str(args.config))
     translator = Translator(args.model, device_of(args.device))
-    hypotheses, references = read_lines(args.hypothesis), [read_lines(path) for path in args.references]
-    sources = read_lines(args.source)
+    sources, _ = read_parallel(args.source, args.references[0])
+    hypotheses, _ = read_parallel(args.hypothesis, args.references[0])
+    references = [read_lines(path) for path in args.references]
     rows = list(zip(sources, references[0], hypotheses, strict=True))
     analysis: dict[str, Any] = {
         "run": translator.folder.name,

@@ -24,7 +24,6 @@ def main(args: argparse.Namespace) -> None:
     if len(distilled) != len(real):
         raise UserError(f"the shards hold {len(distilled)} lines but {args.target} has {len(real)}")
     empty = sum(not line for line in distilled)
-    write_lines(args.out, (line or target for line, target in zip(distilled, real, strict=True)))
     manifest = {
         "teacher_sha256": sha256_of(args.teacher / "model.safetensors"),
         "tuned_sha256": sha256_of(args.teacher / "tuned.json"),
@@ -33,4 +32,5 @@ def main(args: argparse.Namespace) -> None:
         "empty_replaced_by_real": empty,
         "same_as_real": sum(line == target for line, target in zip(distilled, real, strict=True)),
     }
+    write_lines(args.out, (line or target for line, target in zip(distilled, real, strict=True)))
     write_json(args.manifest, manifest)

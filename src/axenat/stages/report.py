@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from axenat.evaluate.report import render_report
-from axenat.evaluate.report_figures import RunRecord, StudyRecord, draw_all
-from axenat.files import UserError, iter_lines, read_json, read_yaml, write_text
+from axenat.evaluate.report_figures import draw_all
+from axenat.evaluate.study_record import RunRecord, StudyRecord
+from axenat.evaluate.table_text import PrintedTable, from_markdown
+from axenat.files import UserError, iter_lines, read_json, read_text, read_yaml, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summary", required=True, help="summary.json of the study")
     parser.add_argument("--runs", nargs="*", default=[], help="folders of the runs")
     parser.add_argument("--choices", nargs="*", default=[], help="results of `axenat choose`")
+    parser.add_argument("--tables", nargs="*", default=[], help="results of `axenat tables`, as Markdown")
     parser.add_argument("--study-name", required=True)
     parser.add_argument("--note", default="", help="a sentence for the top of the page")
     parser.add_argument("--out", required=True, help="HTML page to write")
@@ -25,6 +28,7 @@ def main(args: argparse.Namespace) -> None:
     missing: list[str] = []
     summary = _read_or_note(read_json, Path(args.summary), missing) or {}
     choices = [_read_or_note(read_json, Path(path), missing) for path in args.choices]
+    tables = [_read_or_note(_read_table, Path(path), missing) for path in args.tables]
     study = StudyRecord(
         name=args.study_name,
         note=args.note,
@@ -37,7 +41,7 @@ def main(args: argparse.Namespace) -> None:
     drawings = draw_all(study)
     for drawing in (drawing for section in drawings.values() for drawing in section):
         write_text(Path(args.figures) / f"{drawing.name}.svg", drawing.svg)
-    write_text(args.out, render_report(study, drawings))
+    write_text(args.out, render_report(study, drawings, [table for table in tables if table]))
 
 
 def _read_run(folder: Path, missing: list[str]) -> RunRecord:
@@ -63,6 +67,13 @@ def _read_history(path: Path) -> list[dict[str, Any]]:
         except json.JSONDecodeError:
             break
     return records
+
+
+def _read_table(path: Path) -> PrintedTable:
+    try:
+        return from_markdown(read_text(path))
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def _read_or_note(read: Callable[[Path], Any], path: Path, missing: list[str]) -> Any:

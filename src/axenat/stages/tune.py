@@ -8,7 +8,7 @@ from axenat.decode.inspect import skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
 from axenat.evaluate.choose import RULE, choose_best
-from axenat.files import read_lines, write_json
+from axenat.files import read_lines, read_parallel, write_json
 from axenat.progress import progress
 from axenat.train.devices import device_of, use_threads
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
     translator = Translator(args.model, device_of(args.device))
-    sources = read_lines(args.source)
+    sources, _ = read_parallel(args.source, args.references[0])
     references = [read_lines(path) for path in args.references]
     candidates = []
     for value in progress(translator.grid, total=len(translator.grid), desc="tune"):

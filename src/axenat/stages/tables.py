@@ -1,0 +1,51 @@
+"""`axenat tables`: the tables of the paper for a study, each as Markdown and CSV, from whatever it has by now."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from axenat.config import TABLE_NAMES
+from axenat.evaluate.study_record import RunRecord, StudyRecord
+from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.table_text import printed, to_csv, to_markdown
+from axenat.files import read_json, read_yaml, write_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--study-name", required=True)
+    parser.add_argument("--names", nargs="*", choices=TABLE_NAMES, default=TABLE_NAMES, help="tables to write")
+    parser.add_argument("--runs", nargs="+", type=Path, required=True, help="folders of the runs")
+    parser.add_argument("--scores", nargs="*", type=Path, default=[], help="score.json files")
+    parser.add_argument("--analyses", nargs="*", type=Path, default=[], help="analysis.json files")
+    parser.add_argument("--choices", nargs="*", type=Path, default=[], help="results of `axenat choose`")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write {name}.md and {name}.csv to")
+
+
+def main(args: argparse.Namespace) -> None:
+    analyses = _existing(read_json, args.analyses)
+    study = StudyRecord(
+        name=args.study_name,
+        scores=_existing(read_json, args.scores),
+        runs=[_read_run(folder, analyses) for folder in args.runs],
+        choices=_existing(read_json, args.choices),
+        missing=[f"Missing, {path}: no such file." for path in args.choices if not path.exists()],
+    )
+    for name in args.names:
+        table = TABLES[name](study)
+        write_text(args.out / f"{name}.md", to_markdown(printed(table)))
+        write_text(args.out / f"{name}.csv", to_csv(table))
+
+
+def _existing(read: Callable[[Path], Any], paths: Sequence[Path]) -> list[Any]:
+    """A table shows what there is, and says itself which runs are missing."""
+    return [read(path) for path in paths if path.exists()]
+
+
+def _read_run(folder: Path, analyses: Sequence[dict[str, Any]]) -> RunRecord:
+    return RunRecord(
+        name=folder.name,
+        config=next(iter(_existing(read_yaml, [folder / "config.yaml"])), None),
+        tuned=next(iter(_existing(read_json, [folder / "tuned.json"])), None),
+        analyses=[analysis for analysis in analyses if analysis["run"] == folder.name],
+    )

@@ -1,0 +1,175 @@
+"""The tables of a study: what each shows, that nothing is lost on the way, and that gaps are told."""
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axenat.config import TABLE_NAMES
+from axenat.evaluate.study_record import RunRecord, StudyRecord
+from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.table_text import PrintedTable, from_markdown, printed, to_csv, to_markdown
+
+PAPER = {"target_sides": 4, "skip_target_penalty": 6, "length_multiplier": 7, "lengths": 8, "repetitions": 9}
+EMPTY = StudyRecord(name="new", runs=[RunRecord(name="ce-raw"), RunRecord(name="axe-raw")])
+
+
+def rows_of(name: str, study: StudyRecord) -> list[dict[str, Any]]:
+    return [dict(row) for row in TABLES[name](study).rows]
+
+
+def without(study: StudyRecord, run: str) -> StudyRecord:
+    """The same study before that run had left anything but its folder."""
+    runs = [RunRecord(name=run) if record.name == run else record for record in study.runs]
+    return replace(study, runs=runs, scores=[score for score in study.scores if score["run"] != run])
+
+
+def test_a_study_may_ask_for_exactly_the_tables_there_are() -> None:
+    assert tuple(TABLES) == TABLE_NAMES
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_caption_is_one_line_with_study_table_number_and_signature(name: str, study: StudyRecord) -> None:
+    table = TABLES[name](study)
+    assert "\n" not in table.caption
+    assert f"Study {study.name}" in table.caption and f"(paper, Table {PAPER[name]})" in table.caption
+    keys = [key for column in table.columns for key in column.keys]
+    assert (study.scores[0]["signature"] in table.caption) == any("bleu" in key for key in keys)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_whole_study_misses_nothing(name: str, study: StudyRecord) -> None:
+    table = TABLES[name](study)
+    assert table.rows and not table.notes
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_printed_table_comes_back_from_its_markdown(name: str, study: StudyRecord) -> None:
+    for records in (study, EMPTY):
+        table = printed(TABLES[name](records))
+        assert from_markdown(to_markdown(table)) == table
+
+
+cells = st.text(st.characters(categories=["L", "N"], include_characters="|*` -"), max_size=8).map(str.strip)
+grids = st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[cells] * width), min_size=1, max_size=4))
+
+
+@given(grids)
+def test_any_cell_survives_markdown(grid: list[tuple[str, ...]]) -> None:
+    numeric = tuple(place % 2 == 0 for place in range(len(grid[0])))
+    table = PrintedTable(title="t", caption="c", labels=grid[0], numeric=numeric, rows=tuple(grid[1:]), notes=("n",))
+    assert from_markdown(to_markdown(table)) == table
+
+
+@pytest.mark.parametrize("text", ["", "# title\n", "# title\n\ncaption\n\n- note\n\n- note\n", "<html>\n\n\n\n"])
+def test_what_is_no_table_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a table"):
+        from_markdown(text)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_csv_holds_every_row_in_full_precision(name: str, study: StudyRecord) -> None:
+    table = TABLES[name](study)
+    read = list(csv.DictReader(io.StringIO(to_csv(table))))
+    assert [{key: "" if row[key] is None else str(row[key]) for key in each} for each, row in zip(read, table.rows)] == read
+    assert len(read) == len(table.rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_study_that_has_not_begun_gets_a_table_that_says_so(name: str) -> None:
+    table = TABLES[name](EMPTY)
+    assert not table.rows and table.notes
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("run", ["ce-raw", "axe-raw-d2", "teacher"])
+def test_a_missing_run_is_named_and_the_others_stay(name: str, run: str, study: StudyRecord) -> None:
+    table = TABLES[name](without(study, run))
+    assert table.rows
+    # Of the grid a choice knows all but what tuning measured; the teacher has no length multiplier and no delta.
+    concerned = run in to_csv(TABLES[name](study))
+    assert any(run in note for note in table.notes) or not concerned
+
+
+def test_target_sides_puts_raw_against_distilled_for_the_chosen_runs(study: StudyRecord) -> None:
+    rows = {row["model"]: row for row in rows_of("target_sides", study)}
+    bleu = {score["run"]: score["bleu"] for score in study.scores}
+    assert list(rows) == ["left-to-right", "CE", "AXE"]
+    axe = rows["AXE"]
+    assert (axe["raw_run"], axe["distilled_run"]) == ("axe-raw-d2", "axe-distilled-d2")
+    assert axe["difference"] == bleu["axe-distilled-d2"] - bleu["axe-raw-d2"]
+    assert axe["raw_bleu_low"] <= axe["raw_bleu"] <= axe["raw_bleu_high"]
+    assert rows["left-to-right"]["distilled_run"] is None and rows["left-to-right"]["difference"] is None
+
+
+def test_the_penalty_table_has_each_grid_in_rising_order_with_one_choice(study: StudyRecord) -> None:
+    rows = rows_of("skip_target_penalty", study)
+    for choice in study.choices:
+        grid = [row for row in rows if row["grid"] == choice["group"]]
+        assert [row["skip_target_penalty"] for row in grid] == sorted(each["value"] for each in choice["candidates"])
+        assert [row["run"] for row in grid if row["chosen"]] == [choice["chosen"]]
+        assert all(row["skip_target_rate"] is not None and row["skip_prediction_rate"] is not None for row in grid)
+
+
+def test_a_grid_over_another_key_is_not_in_the_penalty_table(study: StudyRecord) -> None:
+    seeds = replace(study, choices=[{**choice, "key": "seed"} for choice in study.choices])
+    assert rows_of("skip_target_penalty", seeds) == []
+
+
+def test_a_missing_choice_is_named(study: StudyRecord) -> None:
+    unfinished = replace(study, choices=study.choices[:1], missing=["Missing, choices/axe.json: no such file."])
+    assert "Missing, choices/axe.json: no such file." in TABLES["skip_target_penalty"](unfinished).notes
+
+
+def test_the_multiplier_table_has_every_run_but_the_teacher_and_marks_the_best(study: StudyRecord) -> None:
+    table = TABLES["length_multiplier"](study)
+    assert [row["run"] for row in table.rows] == [run.name for run in study.runs if run.objective != "left_to_right"]
+    for cells in printed(table).rows:
+        (best,) = [cell for cell in cells if cell.startswith("**")]
+        assert float(best.strip("*")) == max(float(cell.strip("*")) for cell in cells[1:-1])
+
+
+def test_runs_that_tried_different_multipliers_share_a_table(study: StudyRecord) -> None:
+    first, *others = (run for run in study.runs if run.objective != "left_to_right")
+    tuned = {**(first.tuned or {}), "value": 2.0, "candidates": [{"value": 2.0, "bleu": 50.0}]}
+    rows = rows_of("length_multiplier", replace(study, runs=[replace(first, tuned=tuned), *others]))
+    assert rows[0]["bleu_2"] == 50.0 and rows[0]["bleu_1.1"] is None and rows[1]["bleu_2"] is None
+
+
+def test_lengths_shows_the_buckets_of_the_analyses_side_by_side(study: StudyRecord) -> None:
+    rows = rows_of("lengths", study)
+    for side in ("raw", "distilled"):
+        here = [row for row in rows if row["target_side"] == side]
+        trio = {"ce": f"ce-{side}", "axe": f"axe-{side}-d2", "teacher": "teacher"}
+        for key, run in trio.items():
+            analysis = study.run(run).analysis() or {}
+            assert [row[f"{key}_run"] for row in here] == [run] * len(here)
+            assert [row[f"{key}_bleu"] for row in here] == [bucket["bleu"] for bucket in analysis["buckets"]]
+            assert [row["num_sentences"] for row in here] == [each["num_sentences"] for each in analysis["buckets"]]
+
+
+def test_lengths_takes_only_analyses_of_test(study: StudyRecord) -> None:
+    valid = [replace(run, analyses=[{**each, "split": "valid"} for each in run.analyses]) for run in study.runs]
+    table = TABLES["lengths"](replace(study, runs=valid))
+    assert not table.rows and "ce-raw" in table.notes[0]
+
+
+def test_no_run_is_dropped_where_a_side_has_several_of_a_kind(study: StudyRecord) -> None:
+    twin = replace(study.run("ce-raw"), name="ce-raw-again", config={**(study.run("ce-raw").config or {}), "seed": 8})
+    score = next({**score, "run": twin.name} for score in study.scores if score["run"] == "ce-raw")
+    wider = replace(study, runs=[*study.runs, twin], scores=[*study.scores, score])
+    for name in ("lengths", "target_sides", "repetitions", "length_multiplier"):
+        assert twin.name in to_csv(TABLES[name](wider)), name
+
+
+def test_repetitions_has_every_run_with_both_levels(study: StudyRecord) -> None:
+    rows = {row["run"]: row for row in rows_of("repetitions", study)}
+    assert rows.keys() == {score["run"] for score in study.scores}
+    for score in study.scores:
+        row = rows[score["run"]]
+        assert (row["repetition"], row["repetition_words"]) == (score["repetition"], score["repetition_words"])
+        assert row["chosen"] == score["chosen"]

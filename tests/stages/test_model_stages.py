@@ -1,0 +1,376 @@
+"""From raw text to translations: each stage on a corpus and models that fit in seconds."""
+
+import argparse
+import io
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_yaml
+from axenat.records import as_plain
+from axenat.stages import (
+    analyse,
+    average,
+    clean,
+    distil,
+    download,
+    encode,
+    gather,
+    learn_subwords,
+    train,
+    translate,
+    tune,
+)
+from axenat.stages.distil import shard_of
+from tests import tiny
+
+GRAMMAR = {"seed": 3, "train": 60, "valid": 6, "test": 6}
+DOWNLOAD = {
+    "grammar": GRAMMAR,
+    "folder": None,
+    "references": 3,
+    "judged": True,
+    "source_language": "en",
+    "target_language": "de",
+}
+CLEAN = {"min_length": 1, "max_length": 80, "max_ratio": 9.0, "drop_duplicates": False}
+LANGUAGES = {"source_language": "en", "target_language": "de"}
+ANALYSIS = {"length_bounds": [1, 9, 12], "short_below": 30, "long_above": 30}
+OBJECTIVES = {"teacher": "left_to_right", "ce": "masked", "axe": "axe"}
+
+
+def run(stage, **flags) -> None:
+    """A stage by its flags, spelled with underscores."""
+    parser = argparse.ArgumentParser()
+    stage.add_arguments(parser)
+    words: list[str] = []
+    for name, value in flags.items():
+        words += [f"--{name.replace('_', '-')}", *(map(str, value) if isinstance(value, list) else [str(value)])]
+    stage.main(parser.parse_args(words))
+
+
+class House:
+    """A corpus and three trained runs in a folder."""
+
+    def __init__(self, path) -> None:
+        self.path, self.data, self.corpus = path, path / "data", path / "corpus"
+        self.subwords = self.corpus / "subwords"
+        write_yaml(path / "download.yaml", DOWNLOAD)
+        write_yaml(path / "clean.yaml", CLEAN | LANGUAGES)
+        write_yaml(path / "analysis.yaml", ANALYSIS)
+        write_yaml(path / "subwords.yaml", {"merges": 200, "joint": True, "min_count": 1, "max_vocabulary": 0})
+        run(download, config=path / "download.yaml", out=self.data)
+        for split in ("train", "valid"):
+            self.clean(split)
+        run(
+            learn_subwords,
+            config=path / "subwords.yaml",
+            source=self.words("train", "source"),
+            target=self.words("train", "target"),
+            out=self.subwords,
+        )
+        for split in ("train", "valid"):
+            self.encode(split)
+        self.runs = {name: path / "runs" / name for name in OBJECTIVES}
+        for name, folder in self.runs.items():
+            self.make(name, folder)
+
+    def words(self, split: str, side: str):
+        return self.corpus / f"{split}.{side}"
+
+    def references(self, split: str) -> list:
+        return [self.data / f"{split}{reference}.de" for reference in ("", ".ref1", ".ref2")]
+
+    def clean(self, split: str) -> None:
+        run(
+            clean,
+            config=self.path / "clean.yaml",
+            split=split,
+            source=self.data / f"{split}.en",
+            target=self.data / f"{split}.de",
+            out_source=self.words(split, "source"),
+            out_target=self.words(split, "target"),
+            counts=self.corpus / f"{split}.counts.json",
+        )
+
+    def encode(self, split: str) -> None:
+        run(
+            encode,
+            subwords=self.subwords,
+            source=self.words(split, "source"),
+            target=self.words(split, "target"),
+            out=self.corpus / f"{split}.safetensors",
+        )
+
+    def write_config(self, folder, name: str, **train) -> None:
+        config = tiny.run_config(
+            OBJECTIVES[name],
+            model={"max_positions": 128},
+            train={"steps": 8, "tokens_per_step": 400, "tokens_per_batch": 400, "validate_every": 2, **train},
+            decode={"beam_size": 2, "length_penalties": [0.5, 1.0], "length_multipliers": [1.0, 1.3],
+                    "num_length_candidates": 2},
+        )  # fmt: skip
+        plain = as_plain(config)
+        decode = plain.pop("decode")
+        write_yaml(folder / "config.yaml", {"run": name, **plain, **LANGUAGES, "joint": True})
+        write_yaml(folder / "decode.yaml", {"run": name, "tuned_key": config.tuned_key, **decode})
+
+    def train(self, folder) -> None:
+        ids = {split: self.corpus / f"{split}.safetensors" for split in ("train", "valid")}
+        run(train, config=folder / "config.yaml", **ids, subwords=self.subwords, out=folder, threads=1, device="cpu")
+
+    def tune(self, folder, out) -> None:
+        run(tune, model=folder, source=self.data / "valid.en", references=self.references("valid"), out=out)
+
+    def make(self, name: str, folder) -> None:
+        self.write_config(folder, name)
+        self.train(folder)
+        run(average, best=folder / "best.json", subwords=self.subwords, out=folder)
+        self.tune(folder, folder / "tuned.json")
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory) -> House:
+    return House(tmp_path_factory.mktemp("house"))
+
+
+each_run = pytest.mark.parametrize("name", OBJECTIVES)
+
+
+def test_the_grammar_writes_every_file_and_the_same_bytes_for_the_same_seed(house, tmp_path) -> None:
+    names = {f"{split}.{end}" for split in ("train", "valid", "test") for end in ("en", "de")}
+    names |= {f"{split}.{end}" for split in ("valid", "test") for end in ("ref1.de", "ref2.de", "accept")}
+    assert {path.name for path in house.data.iterdir()} == names
+    assert all(len(read_lines(house.data / name)) == GRAMMAR[name.split(".")[0]] for name in names)
+    run(download, config=house.path / "download.yaml", out=tmp_path)
+    assert all((tmp_path / name).read_bytes() == (house.data / name).read_bytes() for name in names)
+
+
+def test_a_folder_of_ones_own_is_copied(house, tmp_path) -> None:
+    write_yaml(tmp_path / "download.yaml", {**DOWNLOAD, "grammar": None, "folder": str(house.data)})
+    run(download, config=tmp_path / "download.yaml", out=tmp_path / "copy")
+    for path in house.data.iterdir():
+        assert (tmp_path / "copy" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "sentence"),
+    [
+        ("valid.de", ["eins"], r"valid\.de has 1 lines but valid\.en has 6"),
+        ("test.ref2.de", ["eins"], r"test\.ref2\.de has 1 lines but test\.en has 6"),
+        ("test.accept", ["eins"], r"test\.accept has 1 lines but test\.en has 6"),
+        ("train.en", [], r"train\.en is empty"),
+        ("train.de", None, r"train\.de: no such file"),
+    ],
+)
+def test_a_folder_that_does_not_fit_together_is_refused_before_anything_is_written(
+    house, tmp_path, name, lines, sentence
+) -> None:
+    own = tmp_path / "own"
+    for path in house.data.iterdir():
+        write_lines(own / path.name, read_lines(path))
+    if lines is None:
+        (own / name).unlink()
+    else:
+        write_lines(own / name, lines)
+    write_yaml(tmp_path / "download.yaml", {**DOWNLOAD, "grammar": None, "folder": str(own)})
+    with pytest.raises(UserError, match=sentence):
+        run(download, config=tmp_path / "download.yaml", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@each_run
+def test_training_leaves_its_history_its_best_checkpoints_and_where_it_came_from(house, name) -> None:
+    folder = house.runs[name]
+    history = [json.loads(line) for line in read_lines(folder / "history.jsonl")]
+    assert [line["step"] for line in history if line["kind"] == "valid"] == [2, 4, 6, 8]
+    best = read_json(folder / "best.json")
+    assert best["run"] == name and len(best["checkpoints"]) == 4
+    losses = [entry["loss"] for entry in best["checkpoints"]]
+    assert losses == sorted(line["loss"] for line in history if line["kind"] == "valid")
+    made = read_json(folder / "provenance.json")
+    assert made["packages"]["torch"] == torch.__version__
+    assert made["train_ids_sha256"] and made["device"] == "cpu"
+
+
+@each_run
+def test_the_model_is_the_mean_of_the_best_checkpoints(house, name) -> None:
+    folder = house.runs[name]
+    entries = read_json(folder / "best.json")["checkpoints"]
+    parts = [load_file(folder / "checkpoints" / entry["file"]) for entry in entries]
+    for key, mean in load_file(folder / "model.safetensors").items():
+        expected = np.mean([part[key].astype(np.float64) for part in parts], axis=0)
+        np.testing.assert_allclose(mean, expected, rtol=1e-6, atol=1e-8)
+    for file in ("codes.source", "vocab.target"):
+        assert (folder / file).read_bytes() == (house.subwords / file).read_bytes()
+
+
+def test_a_changed_or_missing_checkpoint_is_not_averaged(house, tmp_path) -> None:
+    folder = tmp_path / "run"
+    house.write_config(folder, "axe", steps=4)
+    house.train(folder)
+    first = folder / "checkpoints" / read_json(folder / "best.json")["checkpoints"][0]["file"]
+    for damage in (lambda: first.write_bytes(b"other"), first.unlink):
+        damage()
+        with pytest.raises(UserError, match=r"is missing or changed since .*best\.json was written"):
+            run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_training_refuses_ids_of_another_vocabulary(house, tmp_path) -> None:
+    house.write_config(tmp_path, "axe")
+    ids = {split: house.corpus / f"{split}.safetensors" for split in ("train", "valid")}
+    with pytest.raises(UserError, match="was encoded with another source vocabulary"):
+        run(train, config=tmp_path / "config.yaml", **ids, subwords=tiny.subwords_folder(tmp_path), out=tmp_path)
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@each_run
+def test_tuning_tries_the_whole_grid_and_keeps_the_best(house, name) -> None:
+    tuned = read_json(house.runs[name] / "tuned.json")
+    key, grid = ("length_penalty", [0.5, 1.0]) if name == "teacher" else ("length_multiplier", [1.0, 1.3])
+    assert (tuned["run"], tuned["key"], tuned["split"]) == (name, key, "valid")
+    assert [one["value"] for one in tuned["candidates"]] == grid
+    assert tuned["bleu"] == max(one["bleu"] for one in tuned["candidates"])
+    assert "nrefs:3" in tuned["signature"]
+    assert ("skip_target_rate" in tuned) == (name == "axe")
+
+
+def test_tuning_does_not_depend_on_an_earlier_tuning(house, tmp_path) -> None:
+    folder = house.runs["axe"]
+    house.tune(folder, tmp_path / "again.json")
+    assert read_json(tmp_path / "again.json") == read_json(folder / "tuned.json")
+
+
+@each_run
+def test_translate_writes_text_words_and_subwords_line_by_line(house, tmp_path, name) -> None:
+    source = [*read_lines(house.data / "test.en"), "", "Something entirely unseen!"]
+    write_lines(tmp_path / "in.txt", source)
+    out = {"output": tmp_path / "a.txt", "tokenised": tmp_path / "a.tok.txt", "subwords": tmp_path / "a.bpe.txt"}
+    run(translate, model=house.runs[name], input=tmp_path / "in.txt", **out, threads=1)
+    text, words, subwords = (read_lines(path) for path in out.values())
+    assert len(text) == len(words) == len(subwords) == len(source)
+    assert text[6] == words[6] == subwords[6] == ""
+    assert words == [line.replace("@@ ", "").removesuffix("@@") for line in subwords]
+
+
+def test_translate_reads_standard_input_and_writes_standard_output(house, tmp_path, monkeypatch, capsys) -> None:
+    lines = read_lines(house.data / "test.en")[:3]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(("\n".join([*lines, "", "x"])).encode())))
+    run(translate, model=house.runs["teacher"])
+    printed = capsys.readouterr().out.split("\n")
+    write_lines(tmp_path / "in.txt", [*lines, "", "x"])
+    run(translate, model=house.runs["teacher"], input=tmp_path / "in.txt", output=tmp_path / "out.txt")
+    assert printed == [*read_lines(tmp_path / "out.txt"), ""]
+
+
+def analysis_of(house, name: str, tmp_path, **changes) -> dict:
+    hypothesis = tmp_path / "hypothesis.txt"
+    run(translate, model=house.runs[name], input=house.data / "valid.en", output=hypothesis)
+    flags = {
+        "config": house.path / "analysis.yaml",
+        "model": house.runs[name],
+        "source": house.data / "valid.en",
+        "references": house.references("valid"),
+        "hypothesis": hypothesis,
+        "split": "valid",
+        "out": tmp_path / "analysis.json",
+    }
+    run(analyse, **{**flags, **changes})
+    return read_json(tmp_path / "analysis.json")
+
+
+@each_run
+def test_analyse_tells_what_section_5_asks(house, tmp_path, name) -> None:
+    found = analysis_of(house, name, tmp_path)
+    assert (found["run"], found["split"]) == (name, "valid")
+    assert [bucket["low"] for bucket in found["buckets"]] == ANALYSIS["length_bounds"]
+    assert sum(bucket["num_sentences"] for bucket in found["buckets"]) == GRAMMAR["valid"]
+    assert [one["source"] for one in found["examples"]] == read_lines(house.data / "valid.en")
+    assert (found["confidence"] is None) == (name == "teacher")
+    assert (found["alignment"] is None) == (name != "axe")
+    if name == "axe":
+        tuned = read_json(house.runs["axe"] / "tuned.json")
+        assert found["skip_target_rate"] == tuned["skip_target_rate"]
+        assert found["alignment"]["targets"][-1] == "<eos>"
+
+
+@pytest.mark.parametrize("side", ["source", "hypothesis"])
+def test_analyse_and_tune_refuse_texts_that_do_not_pair_up(house, tmp_path, side) -> None:
+    write_lines(tmp_path / "short.txt", ["one"])
+    with pytest.raises(UserError, match=r"short\.txt has 1 lines but .*valid\.de has 6"):
+        analysis_of(house, "axe", tmp_path, **{side: tmp_path / "short.txt"})
+    assert not (tmp_path / "analysis.json").exists()
+    with pytest.raises(UserError, match=r"short\.txt has 1 lines but .*valid\.de has 6"):
+        run(tune, model=house.runs["ce"], source=tmp_path / "short.txt", references=house.references("valid"),
+            out=tmp_path / "tuned.json")  # fmt: skip
+
+
+def test_one_shard_and_three_shards_give_the_same_text(house, tmp_path) -> None:
+    source = tmp_path / "train.source"
+    write_lines(source, read_lines(house.words("train", "source"))[:20])
+    texts = []
+    for parts in (1, 3):
+        shards = [tmp_path / f"{number}-of-{parts}" for number in range(1, parts + 1)]
+        for path in shards:
+            run(distil, model=house.runs["teacher"], source=source, shard=path.name, out=path, threads=1)
+        texts.append([line for path in shards for line in read_lines(path)])
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == 20
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7, 12])
+def test_shards_in_order_are_the_whole_and_of_even_size(parts) -> None:
+    lines = [str(number) for number in range(10)]
+    shards = [shard_of(lines, f"{number}-of-{parts}") for number in range(1, parts + 1)]
+    assert [line for shard in shards for line in shard] == lines
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+@pytest.mark.parametrize("shard", ["0-of-3", "4-of-3", "1-of-0", "1/3", "one-of-two", "-1-of-3"])
+def test_a_shard_that_is_no_part_of_a_whole_is_refused(shard) -> None:
+    with pytest.raises(UserError, match="expected a part of a whole, such as 2-of-8"):
+        shard_of(["a"], shard)
+
+
+@pytest.fixture
+def teacher(tmp_path):
+    folder = tmp_path / "teacher"
+    write_lines(folder / "model.safetensors", ["weights"])
+    write_json(folder / "tuned.json", {"value": 1.0})
+    return folder
+
+
+def test_gather_puts_shards_in_order_and_keeps_the_real_target_of_what_is_empty(tmp_path, teacher) -> None:
+    shards, target = [tmp_path / "1", tmp_path / "2"], tmp_path / "real"
+    write_lines(shards[0], ["a", ""])
+    write_lines(shards[1], ["c"])
+    write_lines(target, ["x", "y", "c"])
+    out = {"out": tmp_path / "out", "manifest": tmp_path / "manifest.json"}
+    run(gather, shards=shards, target=target, teacher=teacher, **out)
+    assert read_lines(tmp_path / "out") == ["a", "y", "c"]
+    manifest = read_json(tmp_path / "manifest.json")
+    assert (manifest["sentences"], manifest["shards"]) == (3, 2)
+    assert (manifest["empty_replaced_by_real"], manifest["same_as_real"]) == (1, 1)
+
+
+@pytest.mark.parametrize("damage", ["count", "teacher"])
+def test_gather_writes_nothing_when_something_is_wrong(tmp_path, teacher, damage) -> None:
+    write_lines(tmp_path / "1", ["a", "b"] if damage == "count" else ["a"])
+    write_lines(tmp_path / "real", ["x"])
+    if damage == "teacher":
+        (teacher / "tuned.json").unlink()
+    out = {"out": tmp_path / "out", "manifest": tmp_path / "manifest.json"}
+    with pytest.raises((UserError, FileNotFoundError), match=r"hold 2 lines but|No such file"):
+        run(gather, shards=[tmp_path / "1"], target=tmp_path / "real", teacher=teacher, **out)
+    assert not (tmp_path / "out").exists() and not (tmp_path / "manifest.json").exists()
+
+
+def test_a_device_that_is_none_is_one_sentence(house) -> None:
+    with pytest.raises(UserError, match="--device tpu9x: not a device; use auto, cpu, cuda or cuda:0"):
+        run(translate, model=house.runs["ce"], device="tpu9x")

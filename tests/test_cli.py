@@ -1,0 +1,147 @@
+"""One command: help for people, one sentence and exit code 2 for bad input, no traceback."""
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+import axenat
+from axenat import cli
+from axenat.files import UserError
+
+
+def run(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "axenat.cli", *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_help_lists_every_stage_in_the_order_of_the_pipeline(capsys) -> None:
+    assert cli.main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    places = [printed.index(f"\n  {stage} ") for stage in cli.STAGES]
+    assert places == sorted(places)
+    assert cli.main([]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_the_version_is_told(capsys) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"axenat {axenat.__version__}\n"
+
+
+@pytest.mark.parametrize("stage", cli.STAGES)
+def test_every_stage_has_a_module_with_arguments_and_a_description(stage) -> None:
+    module = importlib.import_module(f"axenat.stages.{stage}")
+    parser = cli._Parser(prog=stage, description=module.__doc__)
+    module.add_arguments(parser)
+    assert callable(module.main)
+    assert module.__doc__
+
+
+def test_help_answers_at_once() -> None:
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        assert run("--help").returncode == 0
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.5
+
+
+def test_an_unknown_stage_is_one_sentence_with_those_that_are_known(capsys) -> None:
+    assert cli.main(["trane"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("axenat: unknown stage 'trane'; allowed are configure, download")
+    assert message.count("\n") == 1
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    """A stage that does what a test wants."""
+
+    def make(action) -> None:
+        module = SimpleNamespace(
+            __doc__="a stage", add_arguments=lambda parser: parser.add_argument("--x"), main=action
+        )
+        monkeypatch.setitem(sys.modules, "axenat.stages.score", module)
+
+    return make
+
+
+def fail_with(error: BaseException):
+    def main(args) -> None:
+        raise error
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (UserError("a.txt: no such file"), "axenat score: a.txt: no such file\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "b.txt"),
+            "axenat score: b.txt: No such file or directory\n",
+        ),
+        (PermissionError(13, "Permission denied", "c.txt"), "axenat score: c.txt: Permission denied\n"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(stage, capsys, error, sentence) -> None:
+    stage(fail_with(error))
+    assert cli.main(["score"]) == 2
+    assert capsys.readouterr().err == sentence
+
+
+def test_a_mistake_of_ours_keeps_its_traceback(stage) -> None:
+    stage(fail_with(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["score"])
+
+
+def test_an_interrupted_stage_ends_like_an_interrupted_program(stage) -> None:
+    stage(fail_with(KeyboardInterrupt()))
+    assert cli.main(["score"]) == 130
+
+
+def test_a_wrong_flag_is_one_sentence_and_exit_code_2(stage, capsys) -> None:
+    stage(lambda args: None)
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["score", "--y", "3"])
+    assert caught.value.code == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and "unrecognized arguments: --y 3; see axenat score --help" in message
+
+
+def test_a_missing_file_is_one_sentence_without_a_traceback(tmp_path) -> None:
+    done = run("gather", "--shards", "none.txt", "--target", "x", "--teacher", "x", "--out", "x", "--manifest", "x",
+               cwd=tmp_path)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "axenat gather: none.txt: no such file\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """As in `axenat --help | true`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "axenat.cli", "--help"], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+@pytest.mark.parametrize("resolved", ["{", "nonsense"])
+def test_configure_refuses_what_is_no_json(tmp_path, resolved, capsys) -> None:
+    assert cli.main(["configure", "--resolved", resolved, "--out", str(tmp_path / "a.yaml")]) == 2
+    assert "--resolved: not valid JSON" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_configure_writes_the_keys_as_yaml(tmp_path) -> None:
+    assert cli.main(["configure", "--resolved", '{"a": [1, "ü"]}', "--out", str(tmp_path / "a.yaml")]) == 0
+    assert (tmp_path / "a.yaml").read_text(encoding="utf-8") == "a:\n- 1\n- ü\n"

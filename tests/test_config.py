@@ -1,0 +1,151 @@
+"""The configuration refuses in words: which key, what is wrong, what is allowed."""
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axenat.config import CorpusConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.files import UserError
+from axenat.records import ConfigError, as_plain, build
+from axenat.study import parse_study
+from tests.studies import study
+
+
+def test_the_study_of_these_tests_is_allowed() -> None:
+    assert list(parse_study(study()).runs) == ["teacher", "ce", "axe-delta1", "axe-delta2.5"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        # unknown keys, on every level, with the ones that are known
+        ("runz", {}, ["runz is not a known key", "study, note, corpora, recipes, runs"]),
+        ("corpora__demo__clean", {"max_lenght": 3}, ["corpora.demo.clean.max_lenght", "not a known key", "max_length"]),
+        ("runs__ce__modle", {}, ["runs.ce.modle is not a known key", "model"]),
+        ("recipes__small__train__lr", 0.1, ["runs.teacher.train.lr is not a known key", "peak_lr"]),
+        ("runs__ce__model__5", 1, ["runs.ce.model.5 is not a known key"]),
+        # wrong types
+        ("recipes__small__train__steps", "ten", ["train.steps must be a whole number", "the text 'ten'"]),
+        ("recipes__small__train__steps", 1.5, ["train.steps must be a whole number, got 1.5"]),
+        ("recipes__small__train__steps", True, ["train.steps must be a whole number, got True"]),
+        ("recipes__small__train__steps", None, ["train.steps must be a whole number, got None"]),
+        ("recipes__small__train__peak_lr", "5e-4", ["train.peak_lr must be a number", "'5e-4'", "write 5.0e-4"]),
+        ("recipes__small__train__peak_lr", True, ["train.peak_lr must be a number, got True"]),
+        ("recipes__small__train__peak_lr", float("nan"), ["train.peak_lr must be a number, got nan"]),
+        ("runs__axe__objective__skip_target_penalty", float("nan"), ["skip_target_penalty must be a number, got nan"]),
+        ("corpora__demo__judged", "yes!", ["corpora.demo.judged must be true or false"]),
+        ("corpora__demo__source_language", False, ["source_language must be text, got False"]),
+        ("runs__ce__decode", {"length_multipliers": 1.1}, ["decode.length_multipliers must be a list, got 1.1"]),
+        ("runs__ce__decode", {"length_multipliers": ["a"]}, ["decode.length_multipliers must be a number"]),
+        ("runs__ce__model", [1], ["runs.ce.model must be a mapping of keys, got [1]"]),
+        ("runs__ce", None, ["runs.ce must be a mapping"]),
+        ("corpora", ["demo"], ["corpora must be a mapping of names"]),
+        # a list where one value belongs
+        ("runs__ce__decode", {"beam_size": [4, 5]}, ["decode.beam_size must be a whole number, got [4, 5]"]),
+        ("runs__ce__corpus", ["demo"], ["corpus must be text, got ['demo']"]),
+        ("runs__ce__recipe", ["small"], ["runs.ce.recipe: unknown recipe ['small']", "small"]),
+        # values out of range
+        ("runs__axe__objective__skip_target_penalty", 0.5, ["skip_target_penalty must be >= 1", "got 0.5"]),
+        ("runs__axe__objective__skip_target_penalty", [1, 0.5], ["skip_target_penalty must be >= 1", "got 0.5"]),
+        ("recipes__small__model__heads", 3, ["model.width must be a multiple of model.heads (3), got 16"]),
+        ("recipes__small__model__dropout", 1.0, ["model.dropout must be at least 0 and below 1, got 1.0"]),
+        ("recipes__small__model__init_std", -0.1, ["model.init_std must be >= 0.0, got -0.1"]),
+        ("recipes__small__seed", -1, ["seed must be >= 0, got -1"]),
+        ("recipes__small__objective__name", "ctc", ["objective.name must be one of left_to_right, masked, axe", "ctc"]),
+        ("recipes__small__objective__observe", "all", ["objective.observe must be one of some, none, got 'all'"]),
+        ("recipes__small__objective__score", "x", ["objective.score must be one of hidden, all"]),
+        ("recipes__small__train__peak_lr", 0, ["train.peak_lr must be above 0, got 0"]),
+        ("recipes__small__train__precision", "int8", ["train.precision must be one of auto, fp32, bf16, fp16"]),
+        ("recipes__small__train__tokens_per_step", 10, ["train.tokens_per_step must be >= 8192, got 10"]),
+        ("runs__ce__target_side", "fake", ["target_side must be one of raw, distilled, got 'fake'"]),
+        ("runs__ce__decode", {"length_multipliers": []}, ["decode.length_multipliers must hold at least one number"]),
+        ("runs__ce__decode", {"length_multipliers": [0.1]}, ["decode.length_multipliers must be >= 0.5, got 0.1"]),
+        ("runs__ce__decode", {"length_penalties": [-1]}, ["decode.length_penalties must be >= 0.0, got -1"]),
+        ("corpora__demo__grammar__train", 0, ["grammar.train must be >= 1, got 0"]),
+        ("corpora__demo__references", 0, ["corpora.demo", "references must be >= 1, got 0"]),
+        ("corpora__demo__clean", {"max_length": 0}, ["clean.max_length must be >= 1, got 0"]),
+        ("corpora__demo__analysis", {"length_bounds": [3, 2]}, ["analysis.length_bounds", "rise", "[3, 2]"]),
+        # what does not fit together
+        ("corpora__demo__folder", "texts", ["corpora.demo", "exactly one of grammar and folder"]),
+        ("corpora__own__folder", None, ["corpora.own", "exactly one of grammar and folder"]),
+        ("corpora__own__target_language", "en", ["source_language and target_language must differ"]),
+        ("corpora__demo__target_language", "ro", ["grammar writes source_language en and target_language de"]),
+        # names that lead nowhere
+        ("runs__ce__recipe", "large", ["runs.ce.recipe: unknown recipe 'large'", "known are small"]),
+        ("runs__ce__corpus", "wmt", ["runs.ce.corpus: unknown corpus 'wmt'", "known are demo, own"]),
+        ("corpora__demo__distil__teacher", "x", ["corpora.demo.distil.teacher: unknown run 'x'", "teacher, ce, axe-"]),
+        ("corpora__demo__distil__teacher", "ce", ["distil.teacher: ce must be a left_to_right run on the raw side"]),
+        ("runs__teacher__target_side", "distilled", ["distil.teacher: teacher must be a left_to_right run on the raw"]),
+        ("corpora__demo__distil", None, ["runs.ce.target_side is distilled", "corpora.demo has no distil section"]),
+        # grids
+        ("runs__axe__train", {"peak_lr": [0.1, 0.2]}, ["runs.axe has more than one grid", "peak_lr"]),
+        ("runs__axe__objective__skip_target_penalty", [], ["runs.axe: the grid of skip_target_penalty is empty"]),
+        ("runs__axe-delta1", {"recipe": "small"}, ["runs.axe-delta1 is defined twice"]),
+        # what is missing, and names that are none
+        ("study", ..., ["study is missing"]),
+        ("runs", {}, ["runs is missing or empty"]),
+        ("corpora__demo__target_language", ..., ["corpora.demo.target_language is missing"]),
+        ("recipes__small__objective", ..., ["runs.ce.objective is missing"]),
+        ("runs__../evil", {"recipe": "small"}, ["runs: '../evil' is not a name; use letters, digits"]),
+        ("study", "my study", ["study: 'my study' is not a name"]),
+    ],
+)
+def test_a_refusal_names_the_key_what_is_wrong_and_what_is_allowed(path, value, words) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_study(study(**{path: value}))
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_a_configuration_that_is_no_mapping_is_refused() -> None:
+    for values in (None, [], "text"):
+        with pytest.raises(ConfigError, match="must be a mapping with the keys study"):
+            parse_study(values)
+
+
+def test_a_refusal_is_an_error_of_the_user() -> None:
+    assert issubclass(ConfigError, UserError)
+
+
+@pytest.mark.parametrize("kind", [ModelConfig, TrainConfig])
+def test_the_defaults_are_allowed_and_come_back_from_plain_values(kind) -> None:
+    assert build(kind, as_plain(kind()), "x") == kind()
+
+
+@given(
+    st.sampled_from(["left_to_right", "masked", "axe"]),
+    st.floats(1, 9),
+    st.lists(st.floats(0.5, 2), min_size=1, max_size=4),
+)
+def test_a_record_survives_yaml(name, delta, multipliers) -> None:
+    values = {
+        "corpus": "x",
+        "objective": {"name": name, "skip_target_penalty": delta},
+        "decode": {"length_multipliers": multipliers},
+    }
+    run = build(RunConfig, values, "runs.x")
+    assert build(RunConfig, yaml.safe_load(yaml.safe_dump(as_plain(run))), "runs.x") == run
+
+
+def test_whole_numbers_may_stand_for_others_and_null_for_what_is_optional() -> None:
+    assert ObjectiveConfig(name="axe", skip_target_penalty=2.0) == build(
+        ObjectiveConfig, {"name": "axe", "skip_target_penalty": 2}, "x"
+    )
+    plain = {"source_language": "en", "target_language": "de", "grammar": None, "folder": "x", "distil": None}
+    assert build(CorpusConfig, plain, "x").distil is None
+
+
+def test_records_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        ModelConfig().width = 3  # type: ignore[misc]
+
+
+def test_the_name_of_a_decoding_tells_its_size() -> None:
+    teacher, student = (
+        build(RunConfig, {"corpus": "x", "objective": {"name": name}}, "x") for name in ("left_to_right", "axe")
+    )
+    assert (teacher.decode_name, teacher.tuned_key) == ("beam5", "length_penalty")
+    assert (student.decode_name, student.tuned_key) == ("ell5", "length_multiplier")

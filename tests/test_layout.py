@@ -1,0 +1,62 @@
+"""Every path of a study is spelled once, and as the documents say."""
+
+import re
+
+import pytest
+
+from axenat import layout
+from axenat.study import parse_study
+from tests.studies import study
+
+STUDY = parse_study(study())
+
+
+def test_a_corpus_has_all_its_raw_files_and_no_other() -> None:
+    assert sorted(layout.raw_files(STUDY, "demo")) == sorted(
+        ["data/demo/train.en", "data/demo/train.de"]
+        + [f"data/demo/{split}.{end}" for split in ("valid", "test") for end in ("en", "de", "accept")]
+        + [f"data/demo/{split}.ref{number}.de" for split in ("valid", "test") for number in (1, 2)]
+    )
+    own = layout.raw_files(STUDY, "own")
+    assert own == [f"data/own/{split}.{language}" for split in ("train", "valid", "test") for language in ("en", "de")]
+
+
+def test_the_first_reference_is_the_target_text() -> None:
+    assert layout.references(STUDY, "demo", "test")[0] == layout.raw_text(STUDY, "demo", "test", "target")
+    assert len(layout.references(STUDY, "demo", "test")) == 3
+
+
+def test_only_the_target_side_of_train_is_ever_distilled() -> None:
+    distilled = [
+        (split, side)
+        for split in ("train", "valid", "test")
+        for side in ("source", "target")
+        if "distilled" in layout.words(STUDY, "demo", "distilled", split, side)
+    ]
+    assert distilled == [("train", "target")]
+    assert layout.ids(STUDY, "ce", "train") == "results/corpora/demo/distilled/train.safetensors"
+    assert layout.ids(STUDY, "ce", "valid") == layout.ids(STUDY, "teacher", "valid")
+
+
+def test_shards_are_counted_from_one_and_come_in_order() -> None:
+    assert layout.shards(STUDY, "demo") == [
+        f"results/corpora/demo/distilled/shards/{part}.target" for part in ("1-of-2", "2-of-2")
+    ]
+
+
+def test_a_teacher_is_a_tuned_model() -> None:
+    assert layout.teacher(STUDY, "demo") == [*layout.model("teacher"), "results/runs/teacher/tuned.json"]
+
+
+@pytest.mark.parametrize(("run", "decode"), [("teacher", "beam5"), ("ce", "ell5")])
+def test_outputs_are_named_by_run_split_and_decoding(run, decode) -> None:
+    assert layout.output(STUDY, run, "test", "score.json") == f"results/runs/{run}/test/{decode}.score.json"
+
+
+def test_there_is_one_choice_for_each_grid() -> None:
+    assert layout.choices(STUDY) == ["results/choices/axe.json"]
+
+
+def test_all_paths_are_relative_and_plain() -> None:
+    paths = layout.raw_files(STUDY, "demo") + layout.subwords("demo") + layout.tuned_model("ce")
+    assert all(re.fullmatch(r"(data|results)/[\w./-]+", path) and ".." not in path for path in paths)

@@ -1,0 +1,136 @@
+"""A study: recipes and grids become runs, and each stage depends on its own keys alone."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axenat.study import merge, parse_study
+from tests.studies import study
+
+CONFIGS = sorted(path for path in (Path(__file__).parents[1] / "config").glob("*.yaml") if path.stem != "paper")
+keys = st.sampled_from("abc")
+trees = st.recursive(st.integers(), lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=8)
+mappings = st.dictionaries(keys, trees, max_size=3)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_studies_of_the_repository_are_allowed(path) -> None:
+    parse_study(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+@given(mappings, mappings)
+def test_merge_is_deep_and_the_differences_win(base, differences) -> None:
+    merged = merge(base, differences)
+    assert merged.keys() == base.keys() | differences.keys()
+    for key, value in merged.items():
+        if isinstance(base.get(key), dict) and isinstance(differences.get(key), dict):
+            assert value == merge(base[key], differences[key])
+        else:
+            assert value == differences.get(key, base.get(key))
+
+
+@given(mappings)
+def test_merging_nothing_changes_nothing_and_leaves_the_base_alone(base) -> None:
+    before = repr(base)
+    assert merge(base, {}) == base and merge({}, base) == base and merge(base, base) == base
+    merge(base, {"a": {"b": {"c": 1}}})
+    assert repr(base) == before
+
+
+def test_a_run_is_its_recipe_with_its_differences_over_it() -> None:
+    runs = parse_study(study(runs__ce__train={"peak_lr": 0.1})).runs
+    assert runs["ce"].train.peak_lr == 0.1 and runs["ce"].train.steps == 10
+    assert runs["teacher"].train.peak_lr != 0.1
+    assert runs["teacher"].objective.name == "left_to_right" and runs["teacher"].model == runs["ce"].model
+
+
+def test_a_grid_becomes_one_named_run_for_each_value() -> None:
+    parsed = parse_study(study())
+    grid = parsed.grids["axe"]
+    assert (grid.key, grid.runs) == ("skip_target_penalty", ("axe-delta1", "axe-delta2.5"))
+    assert [parsed.runs[run].objective.skip_target_penalty for run in grid.runs] == [1.0, 2.5]
+    assert "axe" not in parsed.runs
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "names"),
+    [
+        ("runs__axe__objective__skip_target_penalty", [3], ["axe-delta3"]),
+        ("runs__axe__objective__skip_target_penalty", [2, 2, 4], ["axe-delta2", "axe-delta4"]),
+        ("runs__ce__seed", [1, 2, 3], ["ce-seed1", "ce-seed2", "ce-seed3"]),
+        ("runs__ce__train", {"peak_lr": [0.001, 0.002]}, ["ce-peak-lr0.001", "ce-peak-lr0.002"]),
+        ("runs__ce__model", {"dropout": [0.1, 0.3]}, ["ce-dropout0.1", "ce-dropout0.3"]),
+    ],
+)
+def test_any_one_key_can_be_a_grid(path, value, names) -> None:
+    parsed = parse_study(study(**{path: value}))
+    grid = parsed.grids[path.split("__")[1]]
+    assert list(grid.runs) == names
+    assert set(names) <= parsed.runs.keys()
+
+
+def test_teachers_and_students_are_told_apart() -> None:
+    parsed = parse_study(study())
+    assert parsed.teachers == ["teacher"]
+    assert parsed.students == ["ce", "axe-delta1", "axe-delta2.5"]
+
+
+def sections(parsed) -> dict[tuple[str, str, str], dict]:
+    """Everything that any stage depends on."""
+    corpus_stages = ("download", "clean", "subwords", "distil", "analysis")
+    found = {("corpora", name, stage): None for name in parsed.corpora for stage in corpus_stages}
+    found |= {("runs", name, stage): None for name in parsed.runs for stage in ("config", "decode")}
+    return {place: parsed.section(*place) for place in found}
+
+
+RUNS = ("teacher", "ce", "axe-delta1", "axe-delta2.5")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "stale"),
+    [
+        # how a run is decoded does not change how it is trained
+        ("runs__ce__decode", {"beam_size": 3}, {("runs", "ce", "decode")}),
+        ("recipes__small__decode", {"beam_size": 3}, {("runs", run, "decode") for run in RUNS}),
+        ("runs__ce__train", {"peak_lr": 0.1}, {("runs", "ce", "config")}),
+        ("runs__ce__seed", 5, {("runs", "ce", "config")}),
+        # a key that an objective does not read does not matter to it
+        ("runs__ce__objective", {"skip_target_penalty": 3}, set()),
+        ("runs__teacher__objective__observe", "none", set()),
+        ("runs__ce__objective", {"observe": "none"}, {("runs", "ce", "config")}),
+        # each stage of a corpus for itself
+        ("corpora__demo__grammar__seed", 2, {("corpora", "demo", "download")}),
+        ("corpora__demo__references", 4, {("corpora", "demo", "download")}),
+        ("corpora__demo__clean", {"max_length": 9}, {("corpora", "demo", "clean")}),
+        ("corpora__demo__subwords", {"merges": 9}, {("corpora", "demo", "subwords")}),
+        ("corpora__demo__distil__shards", 9, {("corpora", "demo", "distil")}),
+        ("corpora__demo__analysis", {"short_below": 9}, {("corpora", "demo", "analysis")}),
+        # words for people
+        ("note", "another", set()),
+    ],
+)
+def test_changing_one_key_changes_only_what_depends_on_it(path, value, stale) -> None:
+    before, after = sections(parse_study(study())), sections(parse_study(study(**{path: value})))
+    assert {place for place in before if before[place] != after[place]} == stale
+
+
+def test_another_delta_in_a_grid_leaves_its_neighbours_alone() -> None:
+    before = parse_study(study())
+    after = parse_study(study(runs__axe__objective__skip_target_penalty=[1, 4]))
+    assert after.grids["axe"].runs == ("axe-delta1", "axe-delta4")
+    for run in ("teacher", "ce", "axe-delta1"):
+        assert before.section("runs", run, "config") == after.section("runs", run, "config")
+
+
+def test_a_section_is_plain_yaml() -> None:
+    for section in sections(parse_study(study())).values():
+        assert yaml.safe_load(yaml.safe_dump(section)) == section
+
+
+def test_a_run_knows_its_corpus() -> None:
+    parsed = parse_study(study(runs__ce={"recipe": "small", "corpus": "own"}))
+    assert parsed.corpus_of("ce") is parsed.corpora["own"]
+    assert parsed.corpus_of("teacher") is parsed.corpora["demo"]
