@@ -66,9 +66,7 @@ class AnalysisConfig:
 
     def __post_init__(self) -> None:
         if list(self.length_bounds) != sorted(set(self.length_bounds)) or not self.length_bounds:
-            raise ConfigError(
-                f"analysis.length_bounds must be whole numbers that rise, got {list(self.length_bounds)}"
-            )
+            raise ConfigError(f"analysis.length_bounds must be whole numbers that rise, got {list(self.length_bounds)}")
         at_least("analysis.long_above", self.long_above, self.short_below - 1)
 
 

@@ -52,6 +52,7 @@ def test_stopping_early_and_the_cache_change_no_winner(seed, penalty, beam) -> N
         assert hypotheses[0].score == pytest.approx(truth[0][0], rel=1e-4)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 1000))
 def test_a_beam_of_one_is_greedy(seed) -> None:
     network = model(seed, max_positions=8)
@@ -75,6 +76,7 @@ def test_batch_size_and_order_change_nothing(seed, beam, order) -> None:
         assert hypotheses[0].score == pytest.approx(alone[i][0].score, rel=1e-4)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 100), st.integers(1, 6))
 def test_every_sentence_gets_hypotheses_that_end_once_best_first_without_banned_tokens(seed, beam) -> None:
     for source, hypotheses in zip(SOURCES, search(model(seed), SOURCES, beam), strict=True):

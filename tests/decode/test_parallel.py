@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
@@ -66,6 +66,7 @@ def test_each_sentence_is_repeated_side_by_side() -> None:
     assert torch.equal(thrice.mask[::3], encoded.mask)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 200), st.integers(1, 5), st.sampled_from([0.8, 1.0, 1.3]))
 def test_the_winner_has_the_highest_mean_log_probability_of_all_candidates(seed, ell, multiplier) -> None:
     """The slow truth: each sentence and each length in a pass of its own."""
@@ -86,6 +87,7 @@ def test_the_winner_has_the_highest_mean_log_probability_of_all_candidates(seed,
         assert winner.ids == texts[scores.index(max(scores))]
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 200), st.permutations(range(len(SOURCES))))
 def test_batch_size_and_order_change_nothing(seed, order) -> None:
     network = tiny.model(seed=seed)
@@ -96,6 +98,7 @@ def test_batch_size_and_order_change_nothing(seed, order) -> None:
         assert math.isclose(found.score, alone[i].score, rel_tol=1e-4)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 200), st.sets(st.integers(0, 9), max_size=8))
 def test_banned_tokens_never_come_out_and_ban_no_probability(seed, banned) -> None:
     network = tiny.model(seed=seed)

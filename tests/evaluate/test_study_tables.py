@@ -75,8 +75,8 @@ def test_what_is_no_table_is_refused(text: str) -> None:
 def test_csv_holds_every_row_in_full_precision(name: str, study: StudyRecord) -> None:
     table = TABLES[name](study)
     read = list(csv.DictReader(io.StringIO(to_csv(table))))
-    assert [{key: "" if row[key] is None else str(row[key]) for key in each} for each, row in zip(read, table.rows)] == read
-    assert len(read) == len(table.rows)
+    for each, row in zip(read, table.rows, strict=True):
+        assert each == {key: "" if row[key] is None else str(row[key]) for key in each}
 
 
 @pytest.mark.parametrize("name", TABLES)

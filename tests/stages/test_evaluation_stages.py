@@ -1,4 +1,4 @@
-"""score, choose, summarise and report, one after the other on files, as the pipeline calls them."""
+"""score, choose, summarise, tables and report, one after the other on files, as the pipeline calls them."""
 
 import argparse
 from pathlib import Path
@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from axenat.config import TABLE_NAMES
 from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_text, write_yaml
-from axenat.stages import choose, report, score, summarise
+from axenat.stages import choose, report, score, summarise, tables
 
 REFERENCE = [f"Der Mann Nummer {number} kauft heute ein rotes Auto." for number in range(30)]
 OTHER = [line.replace("heute ein rotes Auto", "ein rotes Auto heute") for line in REFERENCE]
@@ -119,6 +120,38 @@ def test_the_summary_holds_every_score_and_compares_axe_with_cross_entropy(
     assert all(run in (results / "tables" / "results.md").read_text("utf-8") for run in RUNS)
 
 
+def make_tables(results: Path, *more: object) -> dict[str, str]:
+    """Every file of the folder it writes, by name."""
+    folders = [results / "runs" / run for run in RUNS]
+    inputs = ("--scores", *(folder / "test" / "d.score.json" for folder in folders))
+    inputs += ("--analyses", *(folder / "test" / "d.analysis.json" for folder in folders))
+    inputs += ("--choices", results / "choices" / "axe-raw.json")
+    out = results / "study-tables"
+    call(tables, "--study-name", "toy", "--runs", *folders, *inputs, "--out", out, *more)
+    return {path.name: path.read_text("utf-8") for path in out.iterdir()}
+
+
+def test_every_table_is_written_in_both_forms_with_its_runs(results: Path) -> None:
+    summarise_all(results)
+    written = make_tables(results)
+    assert written.keys() == {f"{name}.{ending}" for name in TABLE_NAMES for ending in ("md", "csv")}
+    for form in ("md", "csv"):
+        assert all(run in written[f"repetitions.{form}"] for run in RUNS)
+        assert "axe-raw-2" in written[f"skip_target_penalty.{form}"]
+    assert "without BLEU by length on test: teacher, ce-raw, axe-raw-1" in written["lengths.md"]
+
+
+def test_only_the_tables_asked_for_are_written(results: Path) -> None:
+    assert make_tables(results, "--names", "lengths").keys() == {"lengths.md", "lengths.csv"}
+
+
+def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Path) -> None:
+    written = make_tables(tmp_path)
+    for name in ("target_sides", "length_multiplier", "lengths", "repetitions"):
+        assert all(run in written[f"{name}.md"] for run in RUNS), name
+    assert "axe-raw.json: no such file" in written["skip_target_penalty.md"]
+
+
 def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(results: Path) -> None:
     summarise_all(results)
     write_text(results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind')
@@ -131,11 +164,17 @@ def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(resul
         "--choices",
         results / "choices/axe-raw.json",
     )
+    made = list(make_tables(results))
+    markdown = [results / "study-tables" / name for name in made if name.endswith(".md")]
+    write_text(results / "odd.md", "no table")
     outputs = ("--out", results / "report.html", "--figures", results / "figures")
-    call(report, *inputs, "--study-name", "toy", "--note", "made up", *outputs)
+    shown = ("--tables", *markdown, results / "odd.md")
+    call(report, *inputs, *shown, "--study-name", "toy", "--note", "made up", *outputs)
     page = (results / "report.html").read_text("utf-8")
     assert all(run in page for run in RUNS) and "made up" in page
     assert "provenance.json: no such file" in page
+    assert page.count('<table class="printed">') == 4 and "without BLEU by length" in page
+    assert "odd.md: not a table" in page
     drawn = {path.name for path in (results / "figures").iterdir()}
     assert {"repetition.svg", "grid-axe-raw.svg", "learning-curves-masked-raw.svg"} <= drawn
 

@@ -34,7 +34,10 @@ def test_the_workflow_passes_snakemakes_own_lint(workshop):
         ("runs: {ce-raw: {train: {steps: many}}}", "runs.ce-raw.train.steps must be a whole number"),
         ("runs: {axe-raw: {objective: {skip_target_penalty: 0.5}}}", "skip_target_penalty must be >= 1"),
         ("runs: {ce-raw: {recipe: none-such}}", "unknown recipe 'none-such'; known are"),
-        ("tables: [lengths, none-such]", "must be one of target_sides, skip_target_penalty, length_multiplier, lengths"),
+        (
+            "tables: [lengths, none-such]",
+            "must be one of target_sides, skip_target_penalty, length_multiplier, lengths",
+        ),
         ("corpora: {demo: {distil: {teacher: none-such}}}", "unknown run 'none-such'; known are"),
     ],
 )

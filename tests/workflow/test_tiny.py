@@ -50,7 +50,8 @@ def test_a_changed_delta_reruns_that_run_and_what_reads_it(finished):
     assert plan["train"] == {"run=axe-distilled"}
     assert plan["score"] == {"run=axe-distilled, split=test, decode=ell2"}
     assert plan.keys() == {
-        "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "tables", "report", "all"
+        "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "tables",
+        "report", "all"
     }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ rule tables:
         study=STUDY.name,
         names=STUDY.tables,
         runs=[f"results/runs/{run}" for run in STUDY.runs],
-        folder="results/tables",
+        folder=lambda wildcards, output: os.path.dirname(output.markdown[0]),
     log:
         "logs/tables/tables.log",
     benchmark:

@@ -82,17 +82,16 @@ def skip_target_penalty(study: StudyRecord) -> Table:
 def length_multiplier(study: StudyRecord) -> Table:
     """One row a run: the paper has one column a run, but a study may have many runs."""
     runs = [run for run in study.runs if run.objective != "left_to_right"]
-    tuned = [record for record in _tuned(runs) if record["key"] == "length_multiplier"]
-    values = sorted({tried["value"] for record in tuned for tried in record["candidates"]})
+    tuned = {run.name: run.tuned for run in runs if run.tuned and run.tuned["key"] == "length_multiplier"}
+    values = sorted({tried["value"] for record in tuned.values() for tried in record["candidates"]})
     rows = []
-    for record in tuned:
+    for run, record in tuned.items():
         bleu = {tried["value"]: tried["bleu"] for tried in record["candidates"]}
-        tried = {f"bleu_{value:g}": bleu.get(value) for value in values}
-        rows.append({"run": record["run"], **tried, "best": record["value"]})
+        rows.append({"run": run, **{f"bleu_{value:g}": bleu.get(value) for value in values}, "best": record["value"]})
     notes = _without("tuned.json", [run.name for run in runs if not run.tuned])
     return Table(
         title="Length multiplier",
-        caption=_caption(study, "BLEU on valid by λ, in bold the one that decodes test", 7, tuned),
+        caption=_caption(study, "BLEU on valid by λ, in bold the one that decodes test", 7, _tuned(runs)),
         columns=[text("run", "run"), *map(_multiplier_column, values), number("best λ", "best", "g")],
         rows=rows,
         notes=notes if rows or notes else ["This study has no run with a length multiplier."],
@@ -111,7 +110,7 @@ def _multiplier_column(value: float) -> Column:
 def lengths(study: StudyRecord) -> Table:
     """CE, AXE and the teacher side by side; a teacher of the raw side stands beside both sides."""
     known = [run for run in study.runs if run.config]
-    marked = mark_chosen([{"run": run.name, **(run.config or {})} for run in known], study.choices)
+    marked = mark_chosen([{"run": run.name} for run in known], study.choices)
     chosen = [study.run(run["run"]) for run in marked if run["chosen"]]
     buckets = {run.name: _test_buckets(run) for run in chosen}
     rows: list[Row] = []
