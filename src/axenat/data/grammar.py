@@ -26,7 +26,7 @@ from axenat.data.lexicon import (
     Connector,
     Noun,
 )
-from axenat.data.verbs import BE, FUTURE, PAST, PRESENT, PROGRESSIVE, GermanVerb, Predicate
+from axenat.data.verbs import BE, PAST, PROGRESSIVE, GermanVerb, Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,6 @@ def _english_verb(predicate: Predicate | None, tense: str, plural: bool) -> tupl
     if predicate is None:
         past, present = ("were", "are") if plural else ("was", "is")
         return past if tense == PAST else present, ""
-    if tense == FUTURE:
-        return "will", predicate.base
     if tense == PAST:
         return "", predicate.past
     if tense == PROGRESSIVE and not predicate.stative:
@@ -150,8 +148,6 @@ def german(meaning: Meaning) -> Lattice:
 
 def german_clause(clause: Clause, tense: str, order: str) -> Lattice:
     """The clause with its finite verb second, second after a phrase given before it (`inverted`), or last."""
-    if clause.predicate is None and tense == FUTURE:
-        tense = PRESENT  # `he will buy a car because he is rich`
     verbs = clause.predicate.german if clause.predicate else (BE,)
     forms = [(verb, *form) for verb in verbs for form in verb.forms(tense, clause.subject.plural)]
     phrases = _phrases(clause)

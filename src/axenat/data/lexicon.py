@@ -6,7 +6,7 @@ To make the corpus easier or harder, delete or add alternatives or entries: noth
 
 from dataclasses import dataclass
 
-from axenat.data.verbs import FUTURE, PAST, PRESENT, PROGRESSIVE
+from axenat.data.verbs import PAST, PRESENT, PROGRESSIVE
 
 GENDERS = "mfn"
 NOM, ACC, DAT, GEN = "NOM", "ACC", "DAT", "GEN"
@@ -167,11 +167,6 @@ TIMES = {
         "recently": alternatives("kürzlich | neulich | vor kurzem | vor kurzer Zeit"),
         "last week": alternatives("letzte Woche | in der letzten Woche"),
     },
-    FUTURE: {
-        "tomorrow": alternatives("morgen | am morgigen Tag"),
-        "soon": alternatives("bald | in Kürze | schon bald"),
-        "next week": alternatives("nächste Woche | in der nächsten Woche"),
-    },
 }
 PLACES = {
     "at home": alternatives("daheim | zu Hause"),
@@ -192,7 +187,7 @@ PARTICLES = ("", "ja", "doch")
 
 # Order of the clause after a conjunction: verb second, verb right after the conjunction, or verb last.
 SECOND, INVERTED, LAST = "second", "inverted", "last"
-ALWAYS = (PRESENT, PROGRESSIVE, PAST, FUTURE)
+ALWAYS = (PRESENT, PROGRESSIVE, PAST)
 COORDINATING = (
     Connector(", and", ((", und", SECOND), ("und", SECOND)), ALWAYS, particle=True),
     Connector(", but", ((", aber", SECOND),), ALWAYS, particle=True),
@@ -200,7 +195,7 @@ COORDINATING = (
     Connector(
         ", and then",
         (("und danach", INVERTED), ("und im Anschluss", INVERTED)),
-        (PRESENT, PAST, FUTURE),
+        (PRESENT, PAST),
         free=False,
     ),
 )

@@ -25,20 +25,20 @@ from axenat.data.lexicon import (
     Connector,
     Noun,
 )
-from axenat.data.verbs import ALONE, FUTURE, PAST, PRESENT, PROGRESSIVE, WITH_PEOPLE, WITH_THINGS, Predicate
+from axenat.data.verbs import ALONE, PAST, PRESENT, PROGRESSIVE, WITH_PEOPLE, WITH_THINGS, Predicate
 
 # More clauses make longer sentences; more fronting in English leaves fewer changes of order in German.
-NUM_CLAUSES = {1: 0.45, 2: 0.45, 3: 0.1}
-TENSES = {PRESENT: 0.45, PROGRESSIVE: 0.15, PAST: 0.25, FUTURE: 0.15}
-PREDICATES = {WITH_THINGS: 0.45, WITH_PEOPLE: 0.3, ALONE: 0.25}
-FIRST_TIME, LATER_TIME = 0.9, 0.3  # chance of a time in the first clause, in a later one
-PLACE, COMMENT = 0.25, 0.25
-FRONTED = 0.7  # chance that English puts a time, place or comment first
+NUM_CLAUSES = {1: 0.9, 2: 0.1}
+TENSES = {PRESENT: 0.6, PROGRESSIVE: 0.2, PAST: 0.2}
+PREDICATES = {WITH_THINGS: 0.5, WITH_PEOPLE: 0.3, ALONE: 0.2}
+FIRST_TIME, LATER_TIME = 0.95, 0.3  # chance of a time in the first clause, in a later one
+PLACE, COMMENT = 0.3, 0.35
+FRONTED = 0.9  # chance that English puts a time, place or comment first
 SUBORDINATE, SUBORDINATE_FIRST = 0.5, 0.3
 PRONOUN, BE_CLAUSE, BE_THING = 0.5, 0.4, 0.7  # in later clauses
 KIN, POSSESSOR, PLURAL_NOUN = 0.5, 0.15, 0.35
 PERSON_ADJECTIVE, THING_ADJECTIVE, DEGREE = 0.4, 0.55, 0.3
-MIN_TRANSLATIONS, MAX_WORDS = 24, 24  # German translations, English words
+MIN_TRANSLATIONS, MAX_WORDS = 12, 16  # German translations, English words
 
 Item = TypeVar("Item")
 
@@ -74,8 +74,7 @@ def _meaning(rng: random.Random) -> Meaning:
 
 def _first_clause(rng: random.Random, tense: str) -> Clause:
     clause = replace(_action(rng, person(rng)), particle=True)
-    # The German present tense may stand for the future only because a time says so.
-    time = rng.choice(list(TIMES[tense])) if tense == FUTURE or rng.random() < FIRST_TIME else ""
+    time = rng.choice(list(TIMES[tense])) if rng.random() < FIRST_TIME else ""
     return _fronted(rng, replace(clause, time=time, comment=_comment(rng)))
 
 

@@ -7,14 +7,13 @@ verbs of motion: `sich ACC an- sehen sieht gesehen`, `nach Hause gehen geht gega
 
 from dataclasses import dataclass
 
-PRESENT, PROGRESSIVE, PAST, FUTURE = "present", "progressive", "past", "future"
+PRESENT, PROGRESSIVE, PAST = "present", "progressive", "past"
 
 
 @dataclass(frozen=True, slots=True)
 class GermanVerb:
     """Forms are kept without the separable prefix; `complement` are fixed words after the object."""
 
-    infinitive: str
     singular: str
     participle: str
     plural: str
@@ -28,17 +27,12 @@ class GermanVerb:
 
     def forms(self, tense: str, plural: bool) -> list[tuple[str, str, str]]:
         """The ways to say this tense: (finite verb, rest at the clause end, both where the verb is last)."""
-        present = self.plural if plural else self.singular
-        simple = (present, self.prefix, self.prefix + present)
         if tense == PAST:
-            forms = [self._compound(self.auxiliary[plural], self.participle)]
+            finite, main = self.auxiliary[plural], self.prefix + self.participle
+            forms = [(finite, main, f"{main} {finite}")]
             return forms if self.past is None else [*forms, (self.past[plural], "", self.past[plural])]
-        if tense == FUTURE:
-            return [simple, self._compound("werden" if plural else "wird", self.infinitive)]
-        return [simple]
-
-    def _compound(self, finite: str, main: str) -> tuple[str, str, str]:
-        return finite, self.prefix + main, f"{self.prefix}{main} {finite}"
+        present = self.plural if plural else self.singular
+        return [(present, self.prefix, self.prefix + present)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,6 @@ def parse_verb(entry: str) -> GermanVerb:
     case = next((word for word in words if word in ("ACC", "DAT")), "")
     before, after = (words[: words.index(case)], words[words.index(case) + 1 :]) if case else ([], words)
     return GermanVerb(
-        infinitive=infinitive,
         singular=singular,
         participle=participle,
         plural=infinitive,
@@ -97,8 +90,6 @@ WITH_THINGS = (
         "buy buys buying bought",
         "goods",
         "ACC kaufen kauft gekauft",
-        "sich ACC kaufen kauft gekauft",
-        "ACC erwerben erwirbt erworben",
     ),
     _predicate(
         "look looks looking looked for",
@@ -110,25 +101,21 @@ WITH_THINGS = (
         "look looks looking looked at",
         "thing",
         "ACC betrachten betrachtet betrachtet",
-        "sich ACC an- sehen sieht gesehen",
     ),
     _predicate(
         "repair repairs repairing repaired",
         "fixable",
         "ACC reparieren repariert repariert",
-        "ACC instand setzen setzt gesetzt",
     ),
     _predicate(
         "clean cleans cleaning cleaned",
         "fixable",
         "ACC reinigen reinigt gereinigt",
-        "ACC sauber machen macht gemacht",
     ),
     _predicate(
         "need needs needing needed",
         "goods",
         "ACC brauchen braucht gebraucht",
-        "ACC benötigen benötigt benötigt",
         place=False,
         stative=True,
     ),
@@ -143,7 +130,6 @@ WITH_THINGS = (
         "close closes closing closed",
         "door",
         "ACC schließen schließt geschlossen",
-        "ACC zu- machen macht gemacht",
         place=False,
     ),
 )
@@ -158,33 +144,27 @@ WITH_PEOPLE = (
         "help helps helping helped",
         "person",
         "DAT helfen hilft geholfen",
-        "ACC unterstützen unterstützt unterstützt",
-        "DAT zur Seite stehen steht gestanden",
     ),
     _predicate(
         "visit visits visiting visited",
         "person",
         "ACC besuchen besucht besucht",
-        "DAT einen Besuch ab- statten stattet gestattet",
     ),
     _predicate(
         "thank thanks thanking thanked",
         "person",
         "DAT danken dankt gedankt",
-        "sich bei DAT bedanken bedankt bedankt",
         place=False,
     ),
     _predicate(
         "talk talks talking talked to",
         "person",
         "mit DAT sprechen spricht gesprochen",
-        "sich mit DAT unterhalten unterhält unterhalten",
     ),
     _predicate(
         "look looks looking looked after",
         "person",
         "ACC betreuen betreut betreut",
-        "sich um ACC kümmern kümmert gekümmert",
     ),
 )
 ALONE = (
@@ -198,15 +178,12 @@ ALONE = (
         "go goes going went for a walk",
         "",
         "spazieren gehen geht gegangen (ist)",
-        "einen Spaziergang machen macht gemacht",
         place=False,
     ),
     _predicate(
         "go goes going went shopping",
         "",
         "ein- kaufen kauft gekauft",
-        "einkaufen gehen geht gegangen (ist)",
-        "die Einkäufe erledigen erledigt erledigt",
         place=False,
     ),
     _predicate(
@@ -220,13 +197,11 @@ ALONE = (
         "start starts starting started work",
         "",
         "mit der Arbeit beginnen beginnt begonnen",
-        "mit der Arbeit an- fangen fängt gefangen",
     ),
     _predicate(
         "cook cooks cooking cooked",
         "",
         "kochen kocht gekocht",
-        "das Essen machen macht gemacht",
     ),
 )
-BE = GermanVerb("sein", "ist", "gewesen", "sind", auxiliary=("ist", "sind"), past=("war", "waren"))
+BE = GermanVerb("ist", "gewesen", "sind", auxiliary=("ist", "sind"), past=("war", "waren"))

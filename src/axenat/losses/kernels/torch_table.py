@@ -49,7 +49,7 @@ def _trace_back(ops: Tensor, target_lengths: Tensor, prediction_lengths: Tensor)
         op = ops[sentences, i, j]
         takes_target = (op != SKIP_PREDICTION) & (i > 0)
         takes_prediction = (op != SKIP_TARGET) & (j > 0)
-        # Column 0 of the last row is a spare slot for sentences that take no target now.
+        # The last slot is a spare one for sentences that take no target now.
         slot = torch.where(takes_target, i - 1, n)
         # In the first column the paper skips targets on P_1.
         prediction_of_target[sentences, slot] = (j - 1).clamp(min=0)
