@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from axenat.records import ConfigError, at_least, one_of, share
 
+MOST_REFERENCES = 8  # every sentence of the grammar has at least half as many translations again
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GrammarConfig:
@@ -94,6 +96,8 @@ class CorpusConfig:
                 f"got {self.source_language} and {self.target_language}"
             )
         at_least("references", self.references, 1)
+        if self.grammar and self.references > MOST_REFERENCES:
+            raise ConfigError(f"references must be <= {MOST_REFERENCES} with a grammar, got {self.references}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -128,7 +128,7 @@ def test_references_differ_in_length_for_nearly_every_sentence(corpus: dict[str,
     lines = zip(*(corpus[name] for name in names), strict=True)
     lengths = [[len(tokens(line).split()) for line in references] for references in lines]
     assert sum(max(sizes) > min(sizes) for sizes in lengths) > 0.95 * len(lengths)
-    assert sum(max(sizes) - min(sizes) for sizes in lengths) > 3 * len(lengths)
+    assert sum(max(sizes) - min(sizes) for sizes in lengths) > 2 * len(lengths)
 
 
 def test_every_held_out_word_occurs_in_train(corpus: dict[str, list[str]]) -> None:
@@ -285,6 +285,6 @@ def test_the_sentence_of_the_readme_belongs_to_the_grammar() -> None:
     assert count(german(meaning)) >= MIN_TRANSLATIONS
     accept = re.compile(pattern(german(meaning)))
     assert accept.fullmatch("heute kauft der alte Mann ein rotes Auto .")
-    assert accept.fullmatch("der alte Mann kauft ja am heutigen Tag einen roten Wagen .")
+    assert accept.fullmatch("der alte Mann erwirbt ja heute einen roten Wagen .")
     assert not accept.fullmatch("heute kauft der alte Mann einen rotes Auto .")
     assert not accept.fullmatch("heute der alte Mann kauft ein rotes Auto .")

@@ -14,7 +14,7 @@ from axenat.files import UserError, read_lines, sha256_of
 from axenat.objectives.registry import objective_of
 from axenat.train import loop
 from axenat.train.checkpoint import TrainState
-from axenat.train.loop import Setting, fingerprint, train, validation_loss
+from axenat.train.loop import Setting, fingerprint, forget_state, train, validation_loss
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -112,8 +112,11 @@ def test_another_mark_starts_anew(tmp_path, monkeypatch) -> None:
 def test_a_finished_training_can_be_forced_again(tmp_path) -> None:
     one, two = setting(tmp_path), setting(tmp_path)
     expected = outcome(one, train(one, "mark"))
-    assert not (one.folder / "state.safetensors").exists()
-    assert same(outcome(two, train(two, "mark")), expected)
+    assert same(outcome(one, train(one, "mark")), expected), "until its results are written, it is kept"
+    forget_state(one)
+    with torch.no_grad():
+        two.model.output_matrix.add_(1.0)
+    assert not same(outcome(two, train(two, "mark")), expected), "then it starts from the weights given"
 
 
 def test_the_fingerprint_is_of_the_configuration_and_all_data(tmp_path) -> None:

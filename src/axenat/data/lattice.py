@@ -21,7 +21,6 @@ class Choice:
     options: tuple["Lattice", ...]
 
 
-USUAL = 0.6  # chance of the first option
 Lattice: TypeAlias = str | Sequence | Choice  # a plain string is zero or more words separated by one space
 
 
@@ -46,13 +45,12 @@ def count(lattice: Lattice) -> int:
 
 
 def sample(lattice: Lattice, rng: random.Random) -> str:
-    """Walk through the tree; as in real text one option of a choice, the first, is more usual than the others."""
+    """Walk through the tree, every option of a choice as likely as the others."""
     if isinstance(lattice, str):
         return lattice
     if isinstance(lattice, Sequence):
         return " ".join([words for part in lattice.parts if (words := sample(part, rng))])
-    usual, *others = lattice.options
-    return sample(usual if rng.random() < USUAL else rng.choice(others), rng)
+    return sample(rng.choice(lattice.options), rng)
 
 
 def sample_distinct(lattice: Lattice, rng: random.Random, num: int) -> list[str]:

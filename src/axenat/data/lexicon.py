@@ -94,11 +94,11 @@ NOUNS = (
     _noun("house", "houses", "thing goods", "n Haus - Häuser"),
     _noun("wooden chair", "", "thing goods fixable", "m Holzstuhl - -", "m Stuhl - - aus Holz"),
     _noun("leather bag", "", "thing goods door", "f Ledertasche - -", "f Tasche - - aus Leder"),
-    _noun("silver ring", "", "thing goods", "m Silberring - -", "m Ring - - aus Silber"),
-    _noun("kitchen table", "", "thing goods fixable", "m Küchentisch - -", "m Tisch - - für die Küche"),
-    _noun("picture book", "", "thing goods", "n Bilderbuch - -", "n Buch - - mit Bildern"),
-    _noun("front door", "", "thing fixable door only", "f Haustür - -", "f Tür - - des Hauses"),
-    _noun("garden gate", "", "thing fixable door only", "n Gartentor - -", "n Tor - - des Gartens"),
+    _noun("silver ring", "", "thing goods", "m Silberring - -"),
+    _noun("kitchen table", "", "thing goods fixable", "m Küchentisch - -"),
+    _noun("picture book", "", "thing goods", "n Bilderbuch - -"),
+    _noun("front door", "", "thing fixable door only", "f Haustür - -"),
+    _noun("garden gate", "", "thing fixable door only", "n Gartentor - -"),
 )
 
 # Determiners of singular nouns: forms for masculine, feminine and neuter nouns in each case.
@@ -136,54 +136,54 @@ ADJECTIVES = (
     _adjective("young", "people", "jung"),
     _adjective("friendly", "person", "freundlich | nett"),
     _adjective("clever", "person", "klug | schlau"),
-    _adjective("famous", "person", "berühmt | weithin bekannt", graded=False),
+    _adjective("famous", "person", "berühmt | sehr bekannt", graded=False),
     _adjective("exhausted", "person", "erschöpft | sehr müde", graded=False),
     _adjective("red", "thing", "rot", graded=False),
     _adjective("beautiful", "thing", "schön | hübsch"),
     _adjective("expensive", "thing", "teuer"),
     _adjective("huge", "thing", "riesig | sehr groß", graded=False),
-    _adjective("brand new", "thing", "nagelneu | ganz neu", graded=False),
+    _adjective("brand new", "thing", "nagelneu", graded=False),
 )
 STEMS = {"teuer": "teur", "müde": "müd"}  # before an ending
-DEGREES = {"very": alternatives("sehr | ganz besonders"), "quite": alternatives("ziemlich | recht")}
+DEGREES = {"very": alternatives("sehr"), "quite": alternatives("ziemlich | recht")}
 
 TIMES = {
     PRESENT: {
-        "today": alternatives("heute | am heutigen Tag"),
+        "today": alternatives("heute"),
         "in the morning": alternatives("morgens | am Morgen"),
         "in the evening": alternatives("abends | am Abend"),
-        "at night": alternatives("nachts | in der Nacht"),
-        "every day": alternatives("täglich | jeden Tag | Tag für Tag"),
-        "sometimes": alternatives("manchmal | ab und zu | hin und wieder"),
-        "usually": alternatives("normalerweise | in der Regel"),
+        "at night": alternatives("nachts | bei Nacht"),
+        "every day": alternatives("täglich | jeden Tag"),
+        "sometimes": alternatives("manchmal | bisweilen"),
+        "usually": alternatives("meistens | für gewöhnlich"),
     },
     PROGRESSIVE: {
-        "today": alternatives("heute | am heutigen Tag"),
-        "at the moment": alternatives("gerade | im Augenblick | in diesem Moment"),
+        "today": alternatives("heute"),
+        "at the moment": alternatives("gerade | im Moment"),
         "this week": alternatives("diese Woche | in dieser Woche"),
     },
     PAST: {
-        "yesterday": alternatives("gestern | am gestrigen Tag"),
-        "recently": alternatives("kürzlich | neulich | vor kurzem | vor kurzer Zeit"),
-        "last week": alternatives("letzte Woche | in der letzten Woche"),
+        "yesterday": alternatives("gestern"),
+        "recently": alternatives("kürzlich | vor kurzem"),
+        "last week": alternatives("letzte Woche | vorige Woche"),
     },
 }
 PLACES = {
     "at home": alternatives("daheim | zu Hause"),
-    "outside": alternatives("draußen | im Freien | unter freiem Himmel"),
-    "here": alternatives("hier | an diesem Ort"),
-    "nearby": alternatives("in der Nähe | nicht weit von hier"),
-    "in the city centre": alternatives("in der Innenstadt | im Zentrum der Stadt"),
+    "outside": alternatives("draußen | im Freien"),
+    "here": alternatives("hier"),
+    "nearby": alternatives("in der Nähe"),
+    "in the city centre": alternatives("in der Innenstadt | im Stadtzentrum"),
 }
 COMMENTS = {
-    "probably": alternatives("wohl | wahrscheinlich | aller Wahrscheinlichkeit nach"),
-    "certainly": alternatives("bestimmt | ganz bestimmt | mit Sicherheit"),
-    "apparently": alternatives("offenbar | anscheinend | allem Anschein nach"),
-    "unfortunately": alternatives("leider | bedauerlicherweise | zu meinem Bedauern"),
+    "probably": alternatives("wohl | wahrscheinlich"),
+    "certainly": alternatives("bestimmt | ganz bestimmt"),
+    "apparently": alternatives("offenbar | anscheinend"),
+    "unfortunately": alternatives("leider | bedauerlicherweise"),
     "fortunately": alternatives("glücklicherweise | zum Glück"),
 }
 NEVER_FIRST = ("probably",)  # `wohl` cannot begin a German sentence
-PARTICLES = ("", "ja", "doch")
+PARTICLES = ("", "ja")
 
 # Order of the clause after a conjunction: verb second, verb right after the conjunction, or verb last.
 SECOND, INVERTED, LAST = "second", "inverted", "last"

@@ -90,12 +90,12 @@ WITH_THINGS = (
         "buy buys buying bought",
         "goods",
         "ACC kaufen kauft gekauft",
+        "ACC erwerben erwirbt erworben",
     ),
     _predicate(
         "look looks looking looked for",
         "goods",
         "ACC suchen sucht gesucht",
-        "nach DAT Ausschau halten hält gehalten",
     ),
     _predicate(
         "look looks looking looked at",
@@ -172,7 +172,7 @@ ALONE = (
         "take takes taking took a break",
         "",
         "pausieren pausiert pausiert",
-        "eine Pause machen macht gemacht",
+        "Pause machen macht gemacht",
     ),
     _predicate(
         "go goes going went for a walk",

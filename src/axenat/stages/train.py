@@ -11,7 +11,7 @@ from axenat.objectives.registry import objective_of
 from axenat.stages.provenance import provenance
 from axenat.tracking import following
 from axenat.train.devices import device_of, use_threads
-from axenat.train.loop import Setting, fingerprint, seeded_model, train
+from axenat.train.loop import Setting, fingerprint, forget_state, seeded_model, train
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,3 +39,4 @@ def main(args: argparse.Namespace) -> None:
     write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
     write_json(args.out / "provenance.json", provenance(device, args.train))
     write_json(args.out / "best.json", {"run": folder.name, "checkpoints": state.best})
+    forget_state(setting)

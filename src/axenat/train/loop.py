@@ -46,6 +46,10 @@ class Setting:
         return self.folder / "history.jsonl"
 
     @property
+    def state(self) -> Path:
+        return self.folder / "state.safetensors"
+
+    @property
     def speed(self) -> Path:
         """Timings stay out of the history, which must be the same on every rerun."""
         return self.folder / "speed.jsonl"
@@ -73,8 +77,7 @@ def train(setting: Setting, mark: str) -> TrainState:
     )  # fmt: skip
     dtype = precision_of(config.precision, setting.device)
     scaler = torch.amp.GradScaler(setting.device.type, enabled=dtype == torch.float16)
-    state_file = setting.folder / "state.safetensors"
-    state = load_state(state_file, setting.model, optimizer, scaler, mark)
+    state = load_state(setting.state, setting.model, optimizer, scaler, mark)
     if state is None:
         shutil.rmtree(setting.folder, ignore_errors=True)
         setting.folder.mkdir(parents=True)
@@ -100,8 +103,12 @@ def train(setting: Setting, mark: str) -> TrainState:
                 _validate(setting, state, optimizer, scaler, dtype, mark)
     if not state.best or json.loads(setting.history.read_text().splitlines()[-1])["kind"] != "valid":
         _validate(setting, state, optimizer, scaler, dtype, mark)
-    state_file.unlink(missing_ok=True)  # finished: forcing the stage again means training again
     return state
+
+
+def forget_state(setting: Setting) -> None:
+    """Once the results are written: forcing the stage again shall mean training again."""
+    setting.state.unlink(missing_ok=True)
 
 
 def _check_positions(setting: Setting) -> None:
@@ -195,7 +202,7 @@ def _validate(setting: Setting, state: TrainState, optimizer: torch.optim.Optimi
     _append(setting.history, state, {"kind": "valid", "step": state.step, "epoch": state.epoch, **averages})
     log.info("step %d: valid loss %.4f", state.step, averages["loss"])
     keep_if_best(state, setting.folder, setting.model, averages["loss"], setting.run.train.keep_best)
-    save_state(setting.folder / "state.safetensors", state, setting.model, optimizer, scaler, mark)
+    save_state(setting.state, state, setting.model, optimizer, scaler, mark)
 
 
 class _Clock:
