@@ -33,8 +33,8 @@ def demo_corpus(
 
 
 def plain(tokenised: str) -> str:
-    """A sentence as a person writes it, from tokenised words without full stop; there are only commas."""
-    return tokenised.replace(" ,", ",") + "."
+    """A sentence as a person writes it; the grammar leaves out the full stop and has no other punctuation."""
+    return f"{tokenised}."
 
 
 def _sentences(rng: random.Random, size: int, held_out: set[str]) -> Iterator[tuple[str, Lattice]]:

@@ -4,29 +4,24 @@ from dataclasses import dataclass
 
 from axenat.data.lattice import Lattice, choice, sequence
 from axenat.data.lexicon import (
-    ACC,
     ADJECTIVE_ENDINGS,
     COMMENTS,
     DAT,
     DEGREES,
+    GEN,
     GENDERS,
     INDEFINITE,
-    INVERTED,
-    LAST,
     NOM,
     PARTICLES,
     PLACES,
     PLURAL,
-    PRONOUNS,
-    SECOND,
     SINGULAR,
     STEMS,
     TIMES,
     Adjective,
-    Connector,
     Noun,
 )
-from axenat.data.verbs import BE, PAST, PROGRESSIVE, GermanVerb, Predicate
+from axenat.data.verbs import PAST, PROGRESSIVE, Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,37 +35,19 @@ class NounPhrase:
     adjective: Adjective | None = None
     possessor: "NounPhrase | None" = None
 
-    @property
-    def pronoun(self) -> tuple[str, str] | None:
-        """English and German pronoun; none for `das Mädchen`, where German speakers disagree."""
-        return PRONOUNS.get("plural" if self.plural else self.noun.german[0].gender)
 
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """Without a predicate it says that the subject is `adjective`; `front` names what English puts first."""
-
-    subject: NounPhrase
-    pronoun: bool = False
-    predicate: Predicate | None = None
-    object: NounPhrase | None = None
-    degree: str = ""
-    adjective: Adjective | None = None
-    time: str = ""
-    place: str = ""
-    comment: str = ""
-    front: str = ""
-    particle: bool = False
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """Clauses and the connectors between them; with `inverted`, the connector and its clause come first."""
+    """What a sentence says; `front` names what English puts before the subject: `time`, `comment` or `place`."""
 
     tense: str
-    clauses: tuple[Clause, ...]
-    connectors: tuple[Connector, ...] = ()
-    inverted: bool = False
+    subject: NounPhrase
+    predicate: Predicate
+    object: NounPhrase | None = None
+    time: str = ""
+    comment: str = ""
+    place: str = ""
+    front: str = ""
 
 
 # ---- English ----
@@ -78,34 +55,25 @@ class Meaning:
 
 def english(meaning: Meaning) -> str:
     """The one English sentence, tokenised, without its full stop."""
-    clauses = [english_clause(clause, meaning.tense) for clause in meaning.clauses]
-    if meaning.inverted:
-        return f"{meaning.connectors[0].english} {clauses[1]} , {clauses[0]}"
-    joined = clauses[0]
-    for connector, clause in zip(meaning.connectors, clauses[1:], strict=True):
-        joined += f" {connector.english} {clause}"
-    return joined
+    adverbials = {"": "", "time": meaning.time, "comment": meaning.comment, "place": meaning.place}
+    front = adverbials[meaning.front]
+    adverbials[meaning.front] = ""
+    auxiliary, verb = _english_verb(meaning.predicate, meaning.tense, meaning.subject.plural)
+    parts = (
+        front,
+        english_phrase(meaning.subject),
+        auxiliary,
+        adverbials["comment"],
+        verb,
+        meaning.predicate.after,
+        english_phrase(meaning.object) if meaning.object else "",
+        adverbials["place"],
+        adverbials["time"],
+    )
+    return " ".join(part for part in parts if part)
 
 
-def english_clause(clause: Clause, tense: str) -> str:
-    """Front, subject, auxiliary, comment, verb, object, place, time."""
-    subject = clause.subject.pronoun[0] if clause.pronoun and clause.subject.pronoun else english_phrase(clause.subject)
-    auxiliary, verb = _english_verb(clause.predicate, tense, clause.subject.plural)
-    if clause.predicate:
-        verb = f"{verb} {clause.predicate.after} {english_phrase(clause.object) if clause.object else ''}"
-    elif clause.adjective:
-        verb = f"{verb} {clause.degree} {clause.adjective.english}"
-    adverbials = {"comment": clause.comment, "place": clause.place, "time": clause.time, "": ""}
-    front = adverbials[clause.front]
-    adverbials[clause.front] = ""
-    comment, place, time, _ = adverbials.values()
-    return " ".join(f"{front} {subject} {auxiliary} {comment} {verb} {place} {time}".split())
-
-
-def _english_verb(predicate: Predicate | None, tense: str, plural: bool) -> tuple[str, str]:
-    if predicate is None:
-        past, present = ("were", "are") if plural else ("was", "is")
-        return past if tense == PAST else present, ""
+def _english_verb(predicate: Predicate, tense: str, plural: bool) -> tuple[str, str]:
     if tense == PAST:
         return "", predicate.past
     if tense == PROGRESSIVE and not predicate.stative:
@@ -126,84 +94,30 @@ def english_phrase(phrase: NounPhrase) -> str:
 
 
 def german(meaning: Meaning) -> Lattice:
-    """All German translations, tokenised, without the full stop."""
-    first, *later = meaning.clauses
-    if meaning.inverted:
-        words = [words.removeprefix(", ") for words, order in meaning.connectors[0].german if order == LAST]
-        subordinate = german_clause(later[0], meaning.tense, LAST)
-        return sequence(choice(*words), subordinate, ",", german_clause(first, meaning.tense, INVERTED))
-    parts = [german_clause(first, meaning.tense, SECOND)]
-    closing = False  # whether the clause before is subordinate and must be closed with a comma
-    for connector, clause in zip(meaning.connectors, later, strict=True):
-        options = []
-        for order in dict.fromkeys(order for _, order in connector.german):
-            words = [words for words, its_order in connector.german if its_order == order]
-            if closing:
-                words = list(dict.fromkeys(f", {name.removeprefix(', ')}" for name in words))
-            options.append(sequence(choice(*words), german_clause(clause, meaning.tense, order)))
-        parts.append(choice(*options))
-        closing = any(order == LAST for _, order in connector.german)
-    return sequence(*parts)
-
-
-def german_clause(clause: Clause, tense: str, order: str) -> Lattice:
-    """The clause with its finite verb second, second after a phrase given before it (`inverted`), or last."""
-    verbs = clause.predicate.german if clause.predicate else (BE,)
-    forms = [(verb, *form) for verb in verbs for form in verb.forms(tense, clause.subject.plural)]
-    phrases = _phrases(clause)
-
-    def after(front: str) -> Lattice:
-        left = {**phrases, front: ""}
-        return choice(*(sequence(finite, *middle(clause, verb, left), tail) for verb, finite, tail, _ in forms))
-
-    if order == LAST:
-        return choice(*(sequence(*middle(clause, verb, phrases), last) for verb, _, _, last in forms))
-    if order == INVERTED:
-        return after("")
-    fronts = [clause.front] if clause.front else ["subject", "time"] if clause.time else ["subject"]
-    return choice(*(sequence(phrases[front], after(front)) for front in fronts))
-
-
-def _phrases(clause: Clause) -> dict[str, Lattice]:
-    """The parts of the clause that can move, and its object in the cases that its verbs may ask for."""
-    times = [times[clause.time] for times in TIMES.values() if clause.time in times]
-    pronoun = clause.subject.pronoun if clause.pronoun else None
+    """All German translations, tokenised, without the full stop: the finite verb is the second phrase."""
     phrases: dict[str, Lattice] = {
-        "subject": pronoun[1] if pronoun else german_phrase(clause.subject, NOM),
-        "particle": choice(*PARTICLES) if clause.particle and not clause.comment else "",
-        "time": choice(*times[0]) if times else "",
-        "comment": choice(*COMMENTS.get(clause.comment, ("",))),
-        "place": choice(*PLACES.get(clause.place, ("",))),
+        "subject": german_phrase(meaning.subject, NOM),
+        "particle": choice(*PARTICLES) if not meaning.comment else "",
+        "time": choice(*TIMES[meaning.tense][meaning.time]) if meaning.time else "",
+        "comment": choice(*COMMENTS[meaning.comment]) if meaning.comment else "",
+        "place": choice(*PLACES[meaning.place]) if meaning.place else "",
     }
-    if clause.object:
-        phrases |= {case: german_phrase(clause.object, case) for case in (ACC, DAT) if _used(clause, case)}
-    return phrases
+    fronts = [meaning.front] if meaning.front else ["subject", "time"] if meaning.time else ["subject"]
+    return choice(*(sequence(phrases[front], _after_front(meaning, {**phrases, front: ""})) for front in fronts))
 
 
-def _used(clause: Clause, case: str) -> bool:
-    return clause.predicate is not None and any(verb.case == case for verb in clause.predicate.german)
-
-
-def middle(clause: Clause, verb: GermanVerb, phrases: dict[str, Lattice]) -> list[Lattice]:
-    """Everything between the finite verb (or the conjunction) and the end, in German order."""
-    known: list[Lattice] = [verb.reflexive, phrases["subject"]]
-    new: Lattice = ""
-    if clause.pronoun:
-        known.reverse()
-    elif clause.subject.determiner in INDEFINITE:
-        new = known.pop()  # what is new follows particle, time and comment
-    complement = sequence(verb.preposition, phrases.get(verb.case, ""), verb.complement)
-    if clause.adjective:
-        complement = sequence(choice(*DEGREES.get(clause.degree, ("",))), choice(*clause.adjective.german))
-    return [
-        *known,
-        phrases["particle"],
-        phrases["time"],
-        phrases["comment"],
-        new,
-        phrases["place"],
-        complement,
-    ]
+def _after_front(meaning: Meaning, phrases: dict[str, Lattice]) -> Lattice:
+    """Finite verb, all that has not moved to the front, and the rest of the verb, for every translation of the verb."""
+    order = ["subject", "particle", "time", "comment", "place"]
+    if meaning.subject.determiner in INDEFINITE:  # what is new comes later
+        order = ["particle", "time", "comment", "subject", "place"]
+    middle = [phrases[name] for name in order]
+    options = []
+    for verb in meaning.predicate.german:
+        finite, end = verb.form(meaning.tense, meaning.subject.plural)
+        target = german_phrase(meaning.object, verb.case) if meaning.object else ""
+        options.append(sequence(finite, *middle, verb.preposition, target, verb.complement, end))
+    return choice(*options)
 
 
 def german_phrase(phrase: NounPhrase, case: str) -> Lattice:
@@ -239,4 +153,4 @@ def _attribute(phrase: NounPhrase, ending: str) -> Lattice:
 def _possessor(phrase: NounPhrase) -> Lattice:
     if phrase.possessor is None:
         return ""
-    return choice(german_phrase(phrase.possessor, "GEN"), sequence("von", german_phrase(phrase.possessor, "DAT")))
+    return choice(german_phrase(phrase.possessor, GEN), sequence("von", german_phrase(phrase.possessor, DAT)))

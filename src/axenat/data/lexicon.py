@@ -1,4 +1,4 @@
-"""The words of the demo corpus except verbs: nouns, determiners, adjectives, adverbials, conjunctions.
+"""The words of the demo corpus except verbs: nouns, determiners, adjectives, adverbials.
 
 Every entry gives one English word and all its German translations; `a | b` separates alternatives.
 To make the corpus easier or harder, delete or add alternatives or entries: nothing else depends on them.
@@ -48,17 +48,6 @@ class Adjective:
     kinds: frozenset[str]
     german: tuple[str, ...]
     graded: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Connector:
-    """A conjunction; each translation is (words, order of the clause that follows)."""
-
-    english: str
-    german: tuple[tuple[str, str], ...]
-    tenses: tuple[str, ...]
-    free: bool = True  # its clause may have a time and a comment of its own
-    particle: bool = False  # `ja` and `doch` sound right in its clause
 
 
 def alternatives(text: str) -> tuple[str, ...]:
@@ -124,7 +113,6 @@ PLURAL = {
     "two": (alternatives("zwei"), "e"),
 }
 INDEFINITE = ("a", "some", "two")
-PRONOUNS = {"m": ("he", "er"), "f": ("she", "sie"), "plural": ("they", "sie")}
 
 
 def _adjective(english: str, kinds: str, german: str, graded: bool = True) -> Adjective:
@@ -184,25 +172,3 @@ COMMENTS = {
 }
 NEVER_FIRST = ("probably",)  # `wohl` cannot begin a German sentence
 PARTICLES = ("", "ja")
-
-# Order of the clause after a conjunction: verb second, verb right after the conjunction, or verb last.
-SECOND, INVERTED, LAST = "second", "inverted", "last"
-ALWAYS = (PRESENT, PROGRESSIVE, PAST)
-COORDINATING = (
-    Connector(", and", ((", und", SECOND), ("und", SECOND)), ALWAYS, particle=True),
-    Connector(", but", ((", aber", SECOND),), ALWAYS, particle=True),
-    Connector(", and therefore", (("und deshalb", INVERTED), ("und aus diesem Grund", INVERTED)), ALWAYS),
-    Connector(
-        ", and then",
-        (("und danach", INVERTED), ("und im Anschluss", INVERTED)),
-        (PRESENT, PAST),
-        free=False,
-    ),
-)
-SUBORDINATING = (
-    Connector("because", ((", weil", LAST), (", denn", SECOND)), ALWAYS, particle=True),
-    Connector("although", ((", obwohl", LAST), (", auch wenn", LAST)), ALWAYS),
-    Connector("while", ((", während", LAST),), (PRESENT, PROGRESSIVE, PAST), free=False),
-    Connector("whenever", ((", wenn", LAST), (", immer wenn", LAST)), (PRESENT, PAST), free=False),
-    Connector("before", ((", bevor", LAST), (", ehe", LAST)), (PRESENT, PAST), free=False),
-)

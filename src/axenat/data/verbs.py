@@ -2,7 +2,7 @@
 
 A German entry reads like a dictionary: the infinitive after all that goes with it, then the third person
 singular and the participle. `ACC` and `DAT` stand for the object, `an-` is a separable prefix, `(ist)` marks
-verbs of motion: `sich ACC an- sehen sieht gesehen`, `nach Hause gehen geht gegangen (ist)`.
+verbs of motion: `ACC an- rufen ruft gerufen`, `nach Hause gehen geht gegangen (ist)`.
 """
 
 from dataclasses import dataclass
@@ -18,21 +18,16 @@ class GermanVerb:
     participle: str
     plural: str
     prefix: str = ""
-    reflexive: str = ""
     preposition: str = ""
     case: str = ""
     complement: str = ""
     auxiliary: tuple[str, str] = ("hat", "haben")
-    past: tuple[str, str] | None = None  # simple past, only where people use it in speech
 
-    def forms(self, tense: str, plural: bool) -> list[tuple[str, str, str]]:
-        """The ways to say this tense: (finite verb, rest at the clause end, both where the verb is last)."""
+    def form(self, tense: str, plural: bool) -> tuple[str, str]:
+        """The finite verb, and what stands at the end of the sentence; the past is the perfect, as in speech."""
         if tense == PAST:
-            finite, main = self.auxiliary[plural], self.prefix + self.participle
-            forms = [(finite, main, f"{main} {finite}")]
-            return forms if self.past is None else [*forms, (self.past[plural], "", self.past[plural])]
-        present = self.plural if plural else self.singular
-        return [(present, self.prefix, self.prefix + present)]
+            return self.auxiliary[plural], self.prefix + self.participle
+        return self.plural if plural else self.singular, self.prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,6 @@ def parse_verb(entry: str) -> GermanVerb:
     if words[-1] == "(ist)":
         auxiliary, words = ("ist", "sind"), words[:-1]
     *words, infinitive, singular, participle = words
-    reflexive = words.pop(0) if words[:1] == ["sich"] else ""
     prefix = words.pop()[:-1] if words and words[-1].endswith("-") else ""
     case = next((word for word in words if word in ("ACC", "DAT")), "")
     before, after = (words[: words.index(case)], words[words.index(case) + 1 :]) if case else ([], words)
@@ -71,7 +65,6 @@ def parse_verb(entry: str) -> GermanVerb:
         participle=participle,
         plural=infinitive,
         prefix=prefix,
-        reflexive=reflexive,
         preposition=" ".join(before),
         case=case,
         complement=" ".join(after),
@@ -86,52 +79,16 @@ def _predicate(english: str, objects: str, *german: str, place: bool = True, sta
 
 
 WITH_THINGS = (
+    _predicate("buy buys buying bought", "goods", "ACC kaufen kauft gekauft", "ACC erwerben erwirbt erworben"),
+    _predicate("look looks looking looked for", "goods", "ACC suchen sucht gesucht"),
+    _predicate("look looks looking looked at", "thing", "ACC betrachten betrachtet betrachtet"),
+    _predicate("repair repairs repairing repaired", "fixable", "ACC reparieren repariert repariert"),
+    _predicate("clean cleans cleaning cleaned", "fixable", "ACC reinigen reinigt gereinigt"),
+    _predicate("need needs needing needed", "goods", "ACC brauchen braucht gebraucht", place=False, stative=True),
     _predicate(
-        "buy buys buying bought",
-        "goods",
-        "ACC kaufen kauft gekauft",
-        "ACC erwerben erwirbt erworben",
+        "open opens opening opened", "door", "ACC öffnen öffnet geöffnet", "ACC auf- machen macht gemacht", place=False
     ),
-    _predicate(
-        "look looks looking looked for",
-        "goods",
-        "ACC suchen sucht gesucht",
-    ),
-    _predicate(
-        "look looks looking looked at",
-        "thing",
-        "ACC betrachten betrachtet betrachtet",
-    ),
-    _predicate(
-        "repair repairs repairing repaired",
-        "fixable",
-        "ACC reparieren repariert repariert",
-    ),
-    _predicate(
-        "clean cleans cleaning cleaned",
-        "fixable",
-        "ACC reinigen reinigt gereinigt",
-    ),
-    _predicate(
-        "need needs needing needed",
-        "goods",
-        "ACC brauchen braucht gebraucht",
-        place=False,
-        stative=True,
-    ),
-    _predicate(
-        "open opens opening opened",
-        "door",
-        "ACC öffnen öffnet geöffnet",
-        "ACC auf- machen macht gemacht",
-        place=False,
-    ),
-    _predicate(
-        "close closes closing closed",
-        "door",
-        "ACC schließen schließt geschlossen",
-        place=False,
-    ),
+    _predicate("close closes closing closed", "door", "ACC schließen schließt geschlossen", place=False),
 )
 WITH_PEOPLE = (
     _predicate(
@@ -140,52 +97,16 @@ WITH_PEOPLE = (
         "ACC an- rufen ruft gerufen",
         "mit DAT telefonieren telefoniert telefoniert",
     ),
-    _predicate(
-        "help helps helping helped",
-        "person",
-        "DAT helfen hilft geholfen",
-    ),
-    _predicate(
-        "visit visits visiting visited",
-        "person",
-        "ACC besuchen besucht besucht",
-    ),
-    _predicate(
-        "thank thanks thanking thanked",
-        "person",
-        "DAT danken dankt gedankt",
-        place=False,
-    ),
-    _predicate(
-        "talk talks talking talked to",
-        "person",
-        "mit DAT sprechen spricht gesprochen",
-    ),
-    _predicate(
-        "look looks looking looked after",
-        "person",
-        "ACC betreuen betreut betreut",
-    ),
+    _predicate("help helps helping helped", "person", "DAT helfen hilft geholfen"),
+    _predicate("visit visits visiting visited", "person", "ACC besuchen besucht besucht"),
+    _predicate("thank thanks thanking thanked", "person", "DAT danken dankt gedankt", place=False),
+    _predicate("talk talks talking talked to", "person", "mit DAT sprechen spricht gesprochen"),
+    _predicate("look looks looking looked after", "person", "ACC betreuen betreut betreut"),
 )
 ALONE = (
-    _predicate(
-        "take takes taking took a break",
-        "",
-        "pausieren pausiert pausiert",
-        "Pause machen macht gemacht",
-    ),
-    _predicate(
-        "go goes going went for a walk",
-        "",
-        "spazieren gehen geht gegangen (ist)",
-        place=False,
-    ),
-    _predicate(
-        "go goes going went shopping",
-        "",
-        "ein- kaufen kauft gekauft",
-        place=False,
-    ),
+    _predicate("take takes taking took a break", "", "pausieren pausiert pausiert", "Pause machen macht gemacht"),
+    _predicate("go goes going went for a walk", "", "spazieren gehen geht gegangen (ist)", place=False),
+    _predicate("go goes going went shopping", "", "ein- kaufen kauft gekauft", place=False),
     _predicate(
         "go goes going went home",
         "",
@@ -193,15 +114,6 @@ ALONE = (
         "heim- gehen geht gegangen (ist)",
         place=False,
     ),
-    _predicate(
-        "start starts starting started work",
-        "",
-        "mit der Arbeit beginnen beginnt begonnen",
-    ),
-    _predicate(
-        "cook cooks cooking cooked",
-        "",
-        "kochen kocht gekocht",
-    ),
+    _predicate("start starts starting started work", "", "mit der Arbeit beginnen beginnt begonnen"),
+    _predicate("cook cooks cooking cooked", "", "kochen kocht gekocht"),
 )
-BE = GermanVerb("ist", "gewesen", "sind", auxiliary=("ist", "sind"), past=("war", "waren"))
