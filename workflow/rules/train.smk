@@ -98,17 +98,20 @@ rule tune:
 
 
 # The line passes these stages twice, first for the teachers: under a name of their own, so that
-# `--until train` and the like know which half is meant.
+# `--until train` and the like know which half is meant, and first in line, since the distilled runs wait for them.
 use rule train as train_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
+    priority: 10
 
 
 use rule average as average_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
+    priority: 10
 
 
 use rule tune as tune_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
+    priority: 10

@@ -8,6 +8,7 @@ rule distil:
     params:
         version=VERSIONS["distil"],
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
+    priority: 10
     threads: 1
     resources:
         mem_mb=4000,
@@ -33,6 +34,7 @@ rule gather:
     params:
         version=VERSIONS["gather"],
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
+    priority: 10
     log:
         "logs/gather/{corpus}.log",
     benchmark:

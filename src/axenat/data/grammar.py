@@ -97,7 +97,7 @@ def german(meaning: Meaning) -> Lattice:
     """All German translations, tokenised, without the full stop: the finite verb is the second phrase."""
     phrases: dict[str, Lattice] = {
         "subject": german_phrase(meaning.subject, NOM),
-        "particle": choice(*PARTICLES) if not meaning.comment else "",
+        **{particle: choice("", particle) for particle in PARTICLES},
         "time": choice(*TIMES[meaning.tense][meaning.time]) if meaning.time else "",
         "comment": choice(*COMMENTS[meaning.comment]) if meaning.comment else "",
         "place": choice(*PLACES[meaning.place]) if meaning.place else "",
@@ -108,9 +108,10 @@ def german(meaning: Meaning) -> Lattice:
 
 def _after_front(meaning: Meaning, phrases: dict[str, Lattice]) -> Lattice:
     """Finite verb, all that has not moved to the front, and the rest of the verb, for every translation of the verb."""
-    order = ["subject", "particle", "time", "comment", "place"]
+    first, second = PARTICLES
+    order = [first, "subject", second, "time", "comment", "place"]
     if meaning.subject.determiner in INDEFINITE:  # what is new comes later
-        order = ["particle", "time", "comment", "subject", "place"]
+        order = [first, second, "time", "comment", "subject", "place"]
     middle = [phrases[name] for name in order]
     options = []
     for verb in meaning.predicate.german:

@@ -81,8 +81,8 @@ NOUNS = (
     _noun("computer", "computers", "thing goods fixable", "m Computer - Computer", "m Rechner - Rechner"),
     _noun("painting", "paintings", "thing goods", "n Bild - Bilder", "n Gemälde - Gemälde"),
     _noun("house", "houses", "thing goods", "n Haus - Häuser"),
-    _noun("wooden chair", "", "thing goods fixable", "m Holzstuhl - -", "m Stuhl - - aus Holz"),
-    _noun("leather bag", "", "thing goods door", "f Ledertasche - -", "f Tasche - - aus Leder"),
+    _noun("wooden chair", "", "thing goods fixable", "m Holzstuhl - -"),
+    _noun("leather bag", "", "thing goods door", "f Ledertasche - -"),
     _noun("silver ring", "", "thing goods", "m Silberring - -"),
     _noun("kitchen table", "", "thing goods fixable", "m Küchentisch - -"),
     _noun("picture book", "", "thing goods", "n Bilderbuch - -"),
@@ -108,7 +108,7 @@ ADJECTIVE_ENDINGS = {"the": WEAK, "this": WEAK, "a": MIXED, "my": MIXED}
 # Determiners of plural nouns (nominative and accusative, no other case is used), ending of adjectives.
 PLURAL = {
     "the": (alternatives("die"), "en"),
-    "both": (alternatives("beide | die beiden"), "en"),
+    "both": (alternatives("beide"), "en"),
     "some": (alternatives("einige | ein paar"), "e"),
     "two": (alternatives("zwei"), "e"),
 }
@@ -124,12 +124,12 @@ ADJECTIVES = (
     _adjective("young", "people", "jung"),
     _adjective("friendly", "person", "freundlich | nett"),
     _adjective("clever", "person", "klug | schlau"),
-    _adjective("famous", "person", "berühmt | sehr bekannt", graded=False),
-    _adjective("exhausted", "person", "erschöpft | sehr müde", graded=False),
+    _adjective("famous", "person", "berühmt", graded=False),
+    _adjective("exhausted", "person", "erschöpft | müde", graded=False),
     _adjective("red", "thing", "rot", graded=False),
     _adjective("beautiful", "thing", "schön | hübsch"),
     _adjective("expensive", "thing", "teuer"),
-    _adjective("huge", "thing", "riesig | sehr groß", graded=False),
+    _adjective("huge", "thing", "riesig", graded=False),
     _adjective("brand new", "thing", "nagelneu", graded=False),
 )
 STEMS = {"teuer": "teur", "müde": "müd"}  # before an ending
@@ -137,23 +137,23 @@ DEGREES = {"very": alternatives("sehr"), "quite": alternatives("ziemlich | recht
 
 TIMES = {
     PRESENT: {
-        "today": alternatives("heute"),
+        "today": alternatives("heute | am heutigen Tag"),
         "in the morning": alternatives("morgens | am Morgen"),
         "in the evening": alternatives("abends | am Abend"),
-        "at night": alternatives("nachts | bei Nacht"),
-        "every day": alternatives("täglich | jeden Tag"),
-        "sometimes": alternatives("manchmal | bisweilen"),
-        "usually": alternatives("meistens | für gewöhnlich"),
+        "at night": alternatives("nachts | in der Nacht"),
+        "every day": alternatives("täglich | Tag für Tag"),
+        "sometimes": alternatives("manchmal | hin und wieder"),
+        "usually": alternatives("meistens | in der Regel"),
     },
     PROGRESSIVE: {
-        "today": alternatives("heute"),
-        "at the moment": alternatives("gerade | im Moment"),
+        "today": alternatives("heute | am heutigen Tag"),
+        "at the moment": alternatives("gerade | in diesem Moment"),
         "this week": alternatives("diese Woche | in dieser Woche"),
     },
     PAST: {
-        "yesterday": alternatives("gestern"),
-        "recently": alternatives("kürzlich | vor kurzem"),
-        "last week": alternatives("letzte Woche | vorige Woche"),
+        "yesterday": alternatives("gestern | am gestrigen Tag"),
+        "recently": alternatives("kürzlich | vor kurzer Zeit"),
+        "last week": alternatives("letzte Woche | in der letzten Woche"),
     },
 }
 PLACES = {
@@ -161,14 +161,15 @@ PLACES = {
     "outside": alternatives("draußen | im Freien"),
     "here": alternatives("hier"),
     "nearby": alternatives("in der Nähe"),
-    "in the city centre": alternatives("in der Innenstadt | im Stadtzentrum"),
+    "in the city centre": alternatives("in der Innenstadt"),
 }
 COMMENTS = {
-    "probably": alternatives("wohl | wahrscheinlich"),
-    "certainly": alternatives("bestimmt | ganz bestimmt"),
-    "apparently": alternatives("offenbar | anscheinend"),
-    "unfortunately": alternatives("leider | bedauerlicherweise"),
+    "probably": alternatives("wohl | aller Wahrscheinlichkeit nach"),
+    "certainly": alternatives("bestimmt | mit Sicherheit"),
+    "apparently": alternatives("offenbar | allem Anschein nach"),
+    "unfortunately": alternatives("leider | zu meinem Bedauern"),
     "fortunately": alternatives("glücklicherweise | zum Glück"),
 }
 NEVER_FIRST = ("probably",)  # `wohl` cannot begin a German sentence
-PARTICLES = ("", "ja")
+# Words without an English counterpart that may stand or fall, each by itself, in this order.
+PARTICLES = ("ja", "doch")
