@@ -189,6 +189,8 @@ def _finish(tracker: Tracker, run_id: str, tags: dict[str, Any], artifacts: list
 def publish_study(results: Path, study: str, runs: list[str], data_version: str | None) -> int:
     """One parent run for the study, its runs beneath it; returns how many runs were there to send."""
     ready = [results / "runs" / run for run in runs if (results / "runs" / run / "provenance.json").exists()]
+    if not ready:
+        return 0
     tracker = Tracker(tracking_uri())
     parent = tracker.run(results, "study", study, hashlib.sha256(study.encode()).hexdigest())
     for folder in ready:
