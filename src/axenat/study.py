@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,13 @@ class Study:
 
     def corpus_of(self, run: str) -> CorpusConfig:
         return self.corpora[self.runs[run].corpus]
+
+    def check_targets(self, targets: Iterable[str]) -> None:
+        """A mistyped run is told by its name; Snakemake would only say that no rule makes the file."""
+        for target in targets:
+            folder, _, rest = target.removeprefix("./").removeprefix("results/runs/").partition("/")
+            if target.startswith("results/runs/") and rest and folder not in self.runs:
+                raise ConfigError(f"{target}: unknown run {folder!r}; known are {', '.join(self.runs)}")
 
     def section(self, kind: str, name: str, stage: str) -> dict[str, Any]:
         """The keys that one stage of a corpus or run depends on, and no others."""

@@ -1,5 +1,7 @@
 """What Snakemake plans before anything has run."""
 
+import re
+
 import pytest
 
 
@@ -47,6 +49,19 @@ def test_a_bad_configuration_is_refused_in_one_sentence_when_the_graph_is_made(w
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     assert not (workshop.folder / "results").exists()
+
+
+def test_an_unknown_run_is_named_with_the_known_ones(workshop):
+    done = workshop.snakemake("-n", "results/runs/none-such/tuned.json")
+    assert done.returncode == 2
+    assert "unknown run 'none-such'; known are teacher, ce-raw" in done.stderr
+
+
+def test_every_rule_has_a_log_a_benchmark_resources_and_an_environment(workshop):
+    for path in sorted((workshop.folder / "workflow/rules").glob("*.smk")):
+        for block in re.split(r"\n(?=(?:    )?rule)", path.read_text())[1:]:
+            for directive in ("log:", "benchmark:", "resources:", "conda:"):
+                assert directive in block, f"{path.name}: {block.splitlines()[0]} has no {directive}"
 
 
 def test_config_values_reach_the_shell_quoted(workshop):

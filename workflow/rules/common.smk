@@ -9,6 +9,7 @@ from axenat.study import parse_study
 
 try:
     STUDY = parse_study(config)
+    STUDY.check_targets(workflow.dag_settings.targets)
 except UserError as error:
     print(f"axenat: {error}", file=sys.stderr)
     sys.exit(2)

@@ -3,8 +3,12 @@ rule configure_corpus:
         "results/corpora/{corpus}/config/{stage}.yaml",
     params:
         resolved=resolved("corpora", "{stage}"),
+    resources:
+        mem_mb=2000,
     log:
         "logs/configure/{corpus}-{stage}.log",
+    benchmark:
+        "logs/configure/{corpus}-{stage}.tsv"
     conda:
         ENVIRONMENT
     shell:
@@ -23,6 +27,8 @@ for name in STUDY.corpora:
         params:
             version=VERSIONS["download"],
             folder=lambda wildcards, output: os.path.dirname(output[0]),
+        resources:
+            mem_mb=2000,
         log:
             f"logs/download/{name}.log",
         benchmark:
@@ -44,6 +50,8 @@ rule clean:
         counts="results/corpora/{corpus}/clean/{split}.counts.json",
     params:
         version=VERSIONS["clean"],
+    resources:
+        mem_mb=2000,
     log:
         "logs/clean/{corpus}-{split}.log",
     benchmark:
@@ -65,6 +73,8 @@ rule learn_subwords:
     params:
         version=VERSIONS["learn_subwords"],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
+    resources:
+        mem_mb=2000,
     log:
         "logs/learn_subwords/{corpus}.log",
     benchmark:
@@ -88,6 +98,8 @@ rule encode:
     params:
         version=VERSIONS["encode"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
+    resources:
+        mem_mb=2000,
     log:
         "logs/encode/{corpus}-{variant}-{split}.log",
     benchmark:

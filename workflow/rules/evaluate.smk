@@ -12,6 +12,8 @@ rule score:
     params:
         version=VERSIONS["score"],
         accept=lambda wildcards, input: f"--accept {input.accept}" if input.accept else "",
+    resources:
+        mem_mb=2000,
     log:
         "logs/score/{run}-{split}-{decode}.log",
     benchmark:
@@ -59,6 +61,8 @@ rule choose:
     params:
         version=VERSIONS["choose"],
         key=lambda wildcards: STUDY.grids[wildcards.grid].key,
+    resources:
+        mem_mb=2000,
     log:
         "logs/choose/{grid}.log",
     benchmark:

@@ -11,6 +11,8 @@ rule summarise:
     params:
         version=VERSIONS["summarise"],
         study=STUDY.name,
+    resources:
+        mem_mb=2000,
     log:
         "logs/summarise/summarise.log",
     benchmark:
@@ -38,6 +40,8 @@ rule tables:
         names=STUDY.tables,
         runs=[f"results/runs/{run}" for run in STUDY.runs],
         folder=lambda wildcards, output: os.path.dirname(output.markdown[0]),
+    resources:
+        mem_mb=2000,
     log:
         "logs/tables/tables.log",
     benchmark:
@@ -65,6 +69,8 @@ rule report:
         study=STUDY.name,
         note=STUDY.note,
         runs=[f"results/runs/{run}" for run in STUDY.runs],
+    resources:
+        mem_mb=2000,
     log:
         "logs/report/report.log",
     benchmark:

@@ -5,8 +5,12 @@ rule configure_run:
     params:
         config=resolved("runs", "config"),
         decode=resolved("runs", "decode"),
+    resources:
+        mem_mb=2000,
     log:
         "logs/configure/{run}.log",
+    benchmark:
+        "logs/configure/{run}.tsv"
     conda:
         ENVIRONMENT
     shell:

@@ -35,6 +35,8 @@ rule gather:
         version=VERSIONS["gather"],
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
     priority: 10
+    resources:
+        mem_mb=2000,
     log:
         "logs/gather/{corpus}.log",
     benchmark:

@@ -43,7 +43,10 @@ def parallel_decode(
     length_multiplier: float,
     banned: tuple[int, ...],
 ) -> list[Hypothesis]:
-    """The best candidate of each sentence by mean log-probability over all its positions."""
+    """The best candidate of each sentence by mean log-probability over all its positions.
+
+    Differs from the paper: it says nothing of padding, masks and the like; here they are never produced.
+    """
     encoded = model.encode(source, source_lengths)
     assert encoded.length_logits is not None
     lengths = length_candidates(encoded.length_logits, num_length_candidates, length_multiplier, model.max_positions)
