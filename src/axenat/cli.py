@@ -29,6 +29,7 @@ STAGES = {
     "tables": "the tables of the paper for this study",
     "report": "figures and one HTML page",
     "publish": "send runs and scores to MLflow",
+    "record": "write the versions of all results to dvc.lock",
 }
 
 

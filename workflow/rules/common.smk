@@ -83,4 +83,4 @@ def record():
     whole = set(asked.targets) <= {"all"} and not (asked.until or asked.omit_from or asked.batch)
     if whole and os.path.exists("dvc.yaml") and "DVC_STAGE" not in os.environ:
         if STUDY == parse_study(read_yaml("config/config.yaml")):
-            subprocess.run(["dvc", "commit", "--quiet", "--force", "dvc.yaml"])
+            subprocess.run(["axenat", "record"])
