@@ -13,7 +13,9 @@ from axenat.files import UserError, read_text, read_yaml, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=Path("data.dvc"), help="what pins the raw data (default: %(default)s)")
+    parser.add_argument(
+        "--data", type=Path, default=Path("data.dvc"), help="what pins the raw data (default: %(default)s)"
+    )
     parser.add_argument("--stages", default="dvc.yaml", help="stages to record (default: %(default)s)")
 
 
