@@ -49,7 +49,7 @@ def test_changed_data_keeps_its_pin_and_shows_in_the_status(repository: Path) ->
     write_text("data/text", "two\n")
     record_all()
     assert Path("data.dvc").read_text() == pin
-    assert "modified" in run("dvc", "status", "data.dvc")
+    assert "changed outs" in run("dvc", "status", "data.dvc")
 
 
 def test_a_missing_result_is_one_sentence(repository: Path) -> None:
