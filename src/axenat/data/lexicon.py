@@ -139,7 +139,7 @@ TIMES = {
     PRESENT: {
         "today": alternatives("heute | am heutigen Tag"),
         "in the morning": alternatives("morgens | am Morgen"),
-        "in the evening": alternatives("abends | am Abend"),
+        "in the evening": alternatives("abends | in den Abendstunden"),
         "at night": alternatives("nachts | in der Nacht"),
         "every day": alternatives("täglich | Tag für Tag"),
         "sometimes": alternatives("manchmal | hin und wieder"),
@@ -158,17 +158,17 @@ TIMES = {
 }
 PLACES = {
     "at home": alternatives("daheim | zu Hause"),
-    "outside": alternatives("draußen | im Freien"),
-    "here": alternatives("hier"),
+    "outside": alternatives("draußen | unter freiem Himmel"),
+    "here": alternatives("hier | an diesem Ort"),
     "nearby": alternatives("in der Nähe"),
     "in the city centre": alternatives("in der Innenstadt"),
 }
 COMMENTS = {
     "probably": alternatives("wohl | aller Wahrscheinlichkeit nach"),
-    "certainly": alternatives("bestimmt | mit Sicherheit"),
+    "certainly": alternatives("bestimmt | mit großer Sicherheit"),
     "apparently": alternatives("offenbar | allem Anschein nach"),
     "unfortunately": alternatives("leider | zu meinem Bedauern"),
-    "fortunately": alternatives("glücklicherweise | zum Glück"),
+    "fortunately": alternatives("glücklicherweise | zu meinem Glück"),
 }
 NEVER_FIRST = ("probably",)  # `wohl` cannot begin a German sentence
 # Words without an English counterpart that may stand or fall, each by itself, in this order.
