@@ -9,7 +9,7 @@ from axenat.study import parse_study
 
 try:
     STUDY = parse_study(config)
-    STUDY.check_targets(workflow.dag_settings.targets)
+    STUDY.check_targets(sys.argv[1:])  # the workflow itself learns its targets only later
 except UserError as error:
     print(f"axenat: {error}", file=sys.stderr)
     sys.exit(2)
