@@ -1,21 +1,30 @@
+# Two files, two rules: how a run is decoded must not make its training stale.
 rule configure_run:
     output:
-        config="results/runs/{run}/config.yaml",
-        decode="results/runs/{run}/decode.yaml",
+        "results/runs/{run}/config.yaml",
     params:
-        config=resolved("runs", "config"),
-        decode=resolved("runs", "decode"),
+        resolved=resolved("runs", "config"),
     resources:
         mem_mb=2000,
     log:
-        "logs/configure/{run}.log",
+        "logs/configure/{run}-run.log",
     benchmark:
-        "logs/configure/{run}.tsv"
+        "logs/configure/{run}-run.tsv"
     conda:
         ENVIRONMENT
     shell:
-        "(axenat configure --resolved {params.config:q} --out {output.config}"
-        " && axenat configure --resolved {params.decode:q} --out {output.decode}) 2> {log}"
+        "axenat configure --resolved {params.resolved:q} --out {output} 2> {log}"
+
+
+use rule configure_run as configure_decode with:
+    output:
+        "results/runs/{run}/decode.yaml",
+    params:
+        resolved=resolved("runs", "decode"),
+    log:
+        "logs/configure/{run}-decode.log",
+    benchmark:
+        "logs/configure/{run}-decode.tsv"
 
 
 # Snakemake removes the outputs of a failed job, so the state that a killed training resumes from,
