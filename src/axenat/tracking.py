@@ -92,10 +92,7 @@ def _client(uri: str) -> "MlflowClient":
 
 def _experiment(client: "MlflowClient") -> str:
     found = client.get_experiment_by_name(EXPERIMENT)
-    if found:
-        return str(found.experiment_id)
-    # Without this tag MLflow 3 opens on its pages for chat traces instead of the table of runs.
-    return str(client.create_experiment(EXPERIMENT, tags={"mlflow.experimentKind": "custom_model_development"}))
+    return str(found.experiment_id) if found else str(client.create_experiment(EXPERIMENT))
 
 
 @contextmanager
