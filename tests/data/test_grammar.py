@@ -293,3 +293,11 @@ def test_the_sentence_of_the_readme_belongs_to_the_grammar() -> None:
     assert accept.fullmatch("der alte Mann erwirbt ja heute einen roten Wagen .")
     assert not accept.fullmatch("heute kauft der alte Mann einen rotes Auto .")
     assert not accept.fullmatch("heute der alte Mann kauft ein rotes Auto .")
+
+
+def test_german_usually_begins_with_a_time_that_english_puts_last() -> None:
+    """Nine times in ten, so that the changed order can be learned although both orders are right."""
+    rng = random.Random(1)
+    translations = german(old_man_buys_red_car())
+    subject_first = sum(sample(translations, rng).startswith("der alte Mann") for _ in range(1000))
+    assert 60 <= subject_first <= 140

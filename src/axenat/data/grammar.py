@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from axenat.data.lattice import Lattice, choice, sequence
+from axenat.data.lattice import Lattice, choice, sequence, usually
 from axenat.data.lexicon import (
     ADJECTIVE_ENDINGS,
     COMMENTS,
@@ -22,6 +22,8 @@ from axenat.data.lexicon import (
     Noun,
 )
 from axenat.data.verbs import PAST, PROGRESSIVE, Predicate
+
+SUBJECT_FIRST = 0.1  # that German begins with the subject where English ends with the time; else with the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,13 @@ def german(meaning: Meaning) -> Lattice:
         "comment": choice(*COMMENTS[meaning.comment]) if meaning.comment else "",
         "place": choice(*PLACES[meaning.place]) if meaning.place else "",
     }
-    fronts = [meaning.front] if meaning.front else ["subject", "time"] if meaning.time else ["subject"]
-    return choice(*(sequence(phrases[front], _after_front(meaning, {**phrases, front: ""})) for front in fronts))
+
+    def beginning_with(front: str) -> Lattice:
+        return sequence(phrases[front], _after_front(meaning, {**phrases, front: ""}))
+
+    if meaning.time and not meaning.front:
+        return usually(beginning_with("time"), beginning_with("subject"), SUBJECT_FIRST)
+    return beginning_with(meaning.front or "subject")
 
 
 def _after_front(meaning: Meaning, phrases: dict[str, Lattice]) -> Lattice:

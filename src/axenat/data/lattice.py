@@ -19,6 +19,7 @@ class Choice:
     """Exactly one of the options; the empty string makes a word optional."""
 
     options: tuple["Lattice", ...]
+    weights: tuple[float, ...] | None = None  # how likely each is to be said; None: all alike
 
 
 Lattice: TypeAlias = str | Sequence | Choice  # a plain string is zero or more words separated by one space
@@ -35,6 +36,11 @@ def choice(*options: Lattice) -> Lattice:
     return options[0] if len(options) == 1 else Choice(options)
 
 
+def usually(habit: Lattice, other: Lattice, chance: float) -> Lattice:
+    """Both are right, but people say `other` with this chance only."""
+    return Choice((habit, other), (1 - chance, chance))
+
+
 def count(lattice: Lattice) -> int:
     """How many translations there are, as long as no two paths spell the same words."""
     if isinstance(lattice, str):
@@ -45,12 +51,12 @@ def count(lattice: Lattice) -> int:
 
 
 def sample(lattice: Lattice, rng: random.Random) -> str:
-    """Walk through the tree, every option of a choice as likely as the others."""
+    """Walk through the tree, option by option as likely as people say it."""
     if isinstance(lattice, str):
         return lattice
     if isinstance(lattice, Sequence):
         return " ".join([words for part in lattice.parts if (words := sample(part, rng))])
-    return sample(rng.choice(lattice.options), rng)
+    return sample(rng.choices(lattice.options, lattice.weights)[0], rng)
 
 
 def sample_distinct(lattice: Lattice, rng: random.Random, num: int) -> list[str]:

@@ -78,14 +78,16 @@ NOUNS = (
     _noun("grandmother", "", "person adult kin", "f Großmutter - -", "f Oma - -"),
     _noun("car", "cars", "thing goods fixable", "n Auto - Autos", "m Wagen - Wagen"),
     _noun("bicycle", "bicycles", "thing goods fixable", "n Fahrrad - Fahrräder", "n Rad - Räder"),
-    _noun("computer", "computers", "thing goods fixable", "m Computer - Computer", "m Rechner - Rechner"),
-    _noun("painting", "paintings", "thing goods", "n Bild - Bilder", "n Gemälde - Gemälde"),
+    _noun(
+        "television", "televisions", "thing goods fixable", "m Fernseher - Fernseher", "n Fernsehgerät - Fernsehgeräte"
+    ),
+    _noun("photo", "photos", "thing goods", "n Foto - Fotos", "f Aufnahme - Aufnahmen"),
     _noun("house", "houses", "thing goods", "n Haus - Häuser"),
     _noun("wooden chair", "", "thing goods fixable", "m Holzstuhl - -"),
     _noun("leather bag", "", "thing goods door", "f Ledertasche - -"),
-    _noun("silver ring", "", "thing goods", "m Silberring - -"),
+    _noun("sofa", "sofas", "thing goods fixable", "n Sofa - Sofas", "f Couch - Couchs"),
     _noun("kitchen table", "", "thing goods fixable", "m Küchentisch - -"),
-    _noun("picture book", "", "thing goods", "n Bilderbuch - -"),
+    _noun("magazine", "magazines", "thing goods", "f Zeitschrift - Zeitschriften", "n Magazin - Magazine"),
     _noun("front door", "", "thing fixable door only", "f Haustür - -"),
     _noun("garden gate", "", "thing fixable door only", "n Gartentor - -"),
 )

@@ -25,7 +25,7 @@ from axenat.data.verbs import ALONE, PAST, PRESENT, PROGRESSIVE, WITH_PEOPLE, WI
 TENSES = {PRESENT: 0.6, PROGRESSIVE: 0.2, PAST: 0.2}
 PREDICATES = {WITH_THINGS: 0.5, WITH_PEOPLE: 0.3, ALONE: 0.2}
 TIME, PLACE, COMMENT = 1.0, 0.6, 0.8
-FRONTED = 0.95  # that English puts a time, place or comment first, where there is one
+FRONTED = 0.85  # that English puts a time, place or comment first, where there is one
 KIN, POSSESSOR, PLURAL_NOUN = 0.5, 0.05, 0.35
 PERSON_ADJECTIVE, THING_ADJECTIVE, DEGREE = 0.4, 0.55, 0.3
 MIN_TRANSLATIONS, MAX_WORDS = 12, 18  # limits: German translations, English words
