@@ -1,16 +1,19 @@
 """Slow truths about aligned cross entropy, as the paper writes them. Lists are counted from 0, the paper from 1."""
 
+import math
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 
-def algorithm_1(log_probs: list[list[float]], targets: list[int], blank: int, delta: float) -> float:
+def algorithm_1(
+    log_probs: list[list[float]], targets: list[int], blank: int, delta: float, first_column: str = "paper"
+) -> float:
     """Algorithm 1 line by line."""
-    return table_of_algorithm_1(log_probs, targets, blank, delta)[len(targets)][len(log_probs)]
+    return table_of_algorithm_1(log_probs, targets, blank, delta, first_column)[len(targets)][len(log_probs)]
 
 
 def table_of_algorithm_1(
-    log_probs: list[list[float]], targets: list[int], blank: int, delta: float
+    log_probs: list[list[float]], targets: list[int], blank: int, delta: float, first_column: str = "paper"
 ) -> list[list[float]]:
     n, m = len(targets), len(log_probs)
 
@@ -20,7 +23,7 @@ def table_of_algorithm_1(
     y = [-1, *targets]
     a = [[0.0] * (m + 1) for _ in range(n + 1)]
     for i in range(1, n + 1):
-        a[i][0] = a[i - 1][0] - delta * log_p(1, y[i])
+        a[i][0] = a[i - 1][0] - delta * log_p(1, y[i]) if first_column == "paper" else math.inf
     for j in range(1, m + 1):
         a[0][j] = a[0][j - 1] - log_p(j, blank)
     for i in range(1, n + 1):

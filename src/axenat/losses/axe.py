@@ -6,13 +6,15 @@ minimum of sums, its gradient is that of the sum along the best path (the envelo
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from axenat.losses.kernels import torch_table
 from axenat.losses.kernels.choose import table_backend
+from axenat.losses.scoring import Choice, normalise, weighted_costs
+
+FIRST_COLUMNS = ("paper", "strict")
 
 
 class Op(IntEnum):
@@ -33,6 +35,25 @@ class Alignment:
     total: Tensor  # (B,) A[n, m]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxeOptions:
+    """How sentences are aligned and scored: the arguments that are numbers and names."""
+
+    blank_id: int
+    skip_target_penalty: float = 1.0  # delta, at least 1
+    label_smoothing: float = 0.0
+    first_column: str = "paper"  # as Algorithm 1 has it; strict: P_1 is aligned before it takes further targets
+    backend: str = "auto"  # auto, torch, numba or triton
+
+    def __post_init__(self) -> None:
+        if not self.skip_target_penalty >= 1:  # nan too
+            raise ValueError(f"skip_target_penalty must be >= 1, got {self.skip_target_penalty}")
+        if self.first_column not in FIRST_COLUMNS:
+            raise ValueError(f"first_column must be one of {', '.join(FIRST_COLUMNS)}, got {self.first_column!r}")
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(f"label_smoothing must be at least 0 and below 1, got {self.label_smoothing}")
+
+
 def axe_loss(
     logits: Tensor,  # (B m V)
     targets: Tensor,  # (B n)
@@ -43,13 +64,15 @@ def axe_loss(
     skip_target_penalty: float = 1.0,
     observed: Tensor | None = None,  # (B n) True where the decoder saw the token
     label_smoothing: float = 0.0,
+    first_column: str = "paper",
     backend: str = "auto",
 ) -> Tensor:
     """A[n, m] for each sentence (B,), with the exact subgradient."""
-    return axe_loss_and_alignment(
-        logits, targets, prediction_lengths=prediction_lengths, target_lengths=target_lengths, blank_id=blank_id,
-        skip_target_penalty=skip_target_penalty, observed=observed, label_smoothing=label_smoothing, backend=backend,
-    )[0]  # fmt: skip
+    options = AxeOptions(
+        blank_id=blank_id, skip_target_penalty=skip_target_penalty, label_smoothing=label_smoothing,
+        first_column=first_column, backend=backend,
+    )  # fmt: skip
+    return axe_loss_and_alignment(logits, targets, prediction_lengths, target_lengths, observed, options)[0]
 
 
 def axe_align(
@@ -62,139 +85,133 @@ def axe_align(
     skip_target_penalty: float = 1.0,
     observed: Tensor | None = None,
     label_smoothing: float = 0.0,
+    first_column: str = "paper",
     backend: str = "auto",
 ) -> Alignment:
     """The best alignment; label smoothing acts outside the minimum, so it never changes it."""
-    return axe_loss_and_alignment(
-        logits.detach(), targets, prediction_lengths=prediction_lengths, target_lengths=target_lengths,
-        blank_id=blank_id, skip_target_penalty=skip_target_penalty, observed=observed,
-        label_smoothing=label_smoothing, backend=backend,
-    )[1]  # fmt: skip
+    options = AxeOptions(
+        blank_id=blank_id, skip_target_penalty=skip_target_penalty, label_smoothing=label_smoothing,
+        first_column=first_column, backend=backend,
+    )  # fmt: skip
+    return axe_loss_and_alignment(logits.detach(), targets, prediction_lengths, target_lengths, observed, options)[1]
 
 
 def axe_loss_and_alignment(
-    logits: Tensor,
+    logits: Tensor, targets: Tensor, prediction_lengths: Tensor, target_lengths: Tensor, observed: Tensor | None,
+    options: AxeOptions, *, check: bool = True,
+) -> tuple[Tensor, Alignment]:  # fmt: skip
+    """Without `check`, no value is looked at, which spares a GPU its wait: what is not finite stays so."""
+    B, m, V = logits.shape
+    check_shapes(m, V, targets, observed, options)
+    if check:
+        check_lengths(m, targets, prediction_lengths, target_lengths)
+    rows = Rows.padded(prediction_lengths, m)
+    flat = logits.reshape(B * m, V)
+    log_norm, mean = normalise(flat)
+    if check and not bool(mean.isfinite().all()):
+        check_finite(mean, rows)
+        flat = logits.masked_fill(~rows.inside[:, :, None], 0.0).view(B * m, V)  # padding may hold anything
+        log_norm, mean = normalise(flat)
+    with torch.no_grad():
+        choice, alignment = choose(flat, log_norm, rows, targets, prediction_lengths, target_lengths, observed, options)
+    return weighted_costs(flat, log_norm, mean, choice).view(B, m).sum(1), alignment
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Where the predictions of each sentence stand among the rows of logits."""
+
+    of: Tensor  # (B m) row of a prediction; any row at padding
+    sentence: Tensor  # (N,) sentence of a row
+    inside: Tensor  # (B m) True at predictions, False at padding
+
+    @classmethod
+    def padded(cls, prediction_lengths: Tensor, m: int) -> "Rows":
+        """Every sentence has m rows."""
+        B, device = len(prediction_lengths), prediction_lengths.device
+        row = torch.arange(B * m, device=device)
+        inside = torch.arange(m, device=device) < prediction_lengths[:, None]
+        return cls(row.view(B, m), row // max(m, 1), inside)
+
+
+def choose(
+    logits: Tensor,  # (N V)
+    log_norm: Tensor,  # (N,)
+    rows: Rows,
     targets: Tensor,
-    *,
     prediction_lengths: Tensor,
     target_lengths: Tensor,
-    blank_id: int,
-    skip_target_penalty: float = 1.0,
-    observed: Tensor | None = None,
-    label_smoothing: float = 0.0,
-    backend: str = "auto",
-) -> tuple[Tensor, Alignment]:
-    _check(logits, targets, prediction_lengths, target_lengths, blank_id, skip_target_penalty, observed)
-    delta = float(skip_target_penalty)
-    with torch.no_grad():
-        wide = logits if logits.dtype == torch.float64 else logits.float()
-        log_norm = wide.logsumexp(-1)  # (B m)
-        token, blank = _costs(wide, log_norm, targets, blank_id, observed)
-        align = table_backend(backend, logits.device)
-        prediction_of_target, operator, total = align(token, blank, target_lengths, prediction_lengths, delta)
-        alignment = Alignment(
-            prediction_of_target,
-            operator,
-            _skipped(prediction_of_target, operator, prediction_lengths, logits.shape[1]),
-            total,
-        )
-        weights = _target_weights(alignment, delta, observed)
-        smoothed = _smoothed(prediction_lengths, observed, logits.shape[1])
-    loss: Tensor = _WeightedCost.apply(  # type: ignore[no-untyped-call]
-        logits, log_norm, targets, prediction_of_target, weights, alignment.skipped_prediction, blank_id,
-        label_smoothing, smoothed,
-    )  # fmt: skip
-    return loss, alignment
+    observed: Tensor | None,
+    options: AxeOptions,
+) -> tuple[Choice, Alignment]:
+    """Align, and say which costs the best path pays."""
+    m, n, delta = rows.of.shape[1], targets.shape[1], float(options.skip_target_penalty)
+    token, blank = _costs(logits, log_norm, rows, targets, observed, options.blank_id)
+    align = table_backend(options.backend, logits.device)
+    strict = options.first_column == "strict"
+    chosen, operator, total = align(token, blank, target_lengths, prediction_lengths, delta, strict)
+    aligned = operator == Op.ALIGN
+    skipped = rows.inside & ~_marked(chosen, aligned, m)
+    weight = aligned + delta * (operator == Op.SKIP_TARGET)
+    predicted = rows.inside
+    if observed is not None:
+        own = torch.arange(n, device=targets.device)
+        weight = weight.masked_fill(observed & (chosen == own), 0.0)
+        predicted = predicted & ~observed
+    paid_rows = torch.cat([rows.of.gather(1, chosen), rows.of], dim=1).flatten()
+    paid_tokens = torch.cat([targets, torch.full_like(rows.of, options.blank_id)], dim=1).flatten()
+    weights = torch.cat([weight, skipped], dim=1).flatten().to(log_norm.dtype)
+    smooth = torch.zeros_like(log_norm)
+    if options.label_smoothing:  # once per predicted position
+        smooth.index_add_(0, rows.of.flatten(), options.label_smoothing * predicted.flatten().to(log_norm.dtype))
+    choice = Choice(
+        paid_rows, paid_tokens, (1 - options.label_smoothing) * weights, smooth, options.label_smoothing > 0
+    )
+    return choice, Alignment(chosen, operator, skipped, total)
 
 
 def _costs(
-    logits: Tensor, log_norm: Tensor, targets: Tensor, blank_id: int, observed: Tensor | None
+    logits: Tensor, log_norm: Tensor, rows: "Rows", targets: Tensor, observed: Tensor | None, blank_id: int
 ) -> tuple[Tensor, Tensor]:
     """-log P_j(Y_i) as (B n m) and -log P_j(blank) as (B m)."""
-    B, m, _ = logits.shape
-    chosen = logits.gather(2, targets[:, None, :].expand(B, m, targets.shape[1]))
-    token = (log_norm[:, :, None] - chosen).transpose(1, 2)
+    token = log_norm[:, None] - logits.gather(1, targets[rows.sentence])
+    blank = log_norm - logits[:, blank_id]
+    if len(logits) != rows.of.numel():
+        token, blank = token[rows.of], blank[rows.of]
+    token, blank = token.view(*rows.of.shape, -1), blank.view(rows.of.shape)
     if observed is not None:
         # Section 3.3: P_i(Y_i) = 1 for every observed token.
-        token = token.masked_fill(torch.diag_embed(observed), 0.0)
-    return token, log_norm - logits[:, :, blank_id]
+        token.diagonal(dim1=1, dim2=2).masked_fill_(observed, 0.0)
+    return token.transpose(1, 2), blank
 
 
-def _skipped(prediction_of_target: Tensor, operator: Tensor, prediction_lengths: Tensor, m: int) -> Tensor:
-    B = len(operator)
-    taken = torch.zeros(B, m + 1, dtype=torch.bool, device=operator.device)
-    slot = prediction_of_target.masked_fill(operator != Op.ALIGN, m)
-    taken.scatter_(1, slot, True)
-    inside = torch.arange(m, device=operator.device) < prediction_lengths[:, None]
-    return inside & ~taken[:, :m]
+def _marked(index: Tensor, where: Tensor, size: int) -> Tensor:
+    """(B size), True at the indices (B n) of the places where `where` holds."""
+    marked = torch.zeros(len(index), size + 1, dtype=torch.bool, device=index.device)
+    return marked.scatter_(1, index.masked_fill(~where, size), True)[:, :size]
 
 
-def _target_weights(alignment: Alignment, delta: float, observed: Tensor | None) -> Tensor:
-    weights = (alignment.operator == Op.ALIGN) + delta * (alignment.operator == Op.SKIP_TARGET)
-    if observed is not None:
-        position = torch.arange(observed.shape[1], device=observed.device)
-        weights = weights.masked_fill(observed & (alignment.prediction_of_target == position), 0.0)
-    return weights
+def check_shapes(m: int, V: int, targets: Tensor, observed: Tensor | None, options: AxeOptions) -> None:
+    if not 0 <= options.blank_id < V:
+        raise ValueError(f"blank_id must be a token of the vocabulary (0 to {V - 1}), got {options.blank_id}")
+    if observed is not None and m != targets.shape[1]:
+        raise ValueError(f"observed needs as many predictions as targets, got {m} and {targets.shape[1]}")
 
 
-def _smoothed(prediction_lengths: Tensor, observed: Tensor | None, m: int) -> Tensor:
-    """Label smoothing acts once per predicted position, and observed ones are not predicted."""
-    inside = torch.arange(m, device=prediction_lengths.device) < prediction_lengths[:, None]
-    return inside if observed is None else inside & ~observed
-
-
-class _WeightedCost(torch.autograd.Function):
-    """(1 - e) * (sum of W * costs) + e * (mean over v of -log P_j(v), summed over j); one pass back."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, logits: Tensor, log_norm: Tensor, targets: Tensor, prediction_of_target: Tensor, weights: Tensor,
-        skipped: Tensor, blank_id: int, smoothing: float, smoothed: Tensor,
-    ) -> Tensor:  # fmt: skip
-        ctx.save_for_backward(logits, log_norm, targets, prediction_of_target, weights, skipped, smoothed)
-        ctx.blank_id, ctx.smoothing = blank_id, smoothing
-        weights, skips = weights.to(log_norm.dtype), skipped.to(log_norm.dtype)
-        sentences = torch.arange(len(logits), device=logits.device)[:, None]
-        chosen = logits[sentences, prediction_of_target, targets].to(log_norm.dtype)
-        # What the path does not use may cost infinity, which times zero would be nan.
-        on_targets = (weights * (log_norm.gather(1, prediction_of_target) - chosen)).masked_fill(weights == 0, 0.0)
-        on_blanks = (skips * (log_norm - logits[:, :, blank_id].to(log_norm.dtype))).masked_fill(~skipped, 0.0)
-        loss = on_targets.sum(1) + on_blanks.sum(1)
-        if smoothing:
-            uniform = log_norm - logits.mean(-1, dtype=log_norm.dtype)
-            loss = (1 - smoothing) * loss + smoothing * (uniform * smoothed).sum(1)
-        return loss
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Any, ...]:
-        logits, log_norm, targets, prediction_of_target, weights, skipped, smoothed = ctx.saved_tensors
-        outer = upstream[0].to(log_norm.dtype)[:, None]  # (B 1)
-        weights = outer * (1 - ctx.smoothing) * weights.to(log_norm.dtype)
-        skips = outer * (1 - ctx.smoothing) * skipped.to(log_norm.dtype)
-        smooth = outer * ctx.smoothing * smoothed.to(log_norm.dtype)
-        column = (skips + smooth).scatter_add(1, prediction_of_target, weights)  # (B m)
-        gradient = (logits.to(log_norm.dtype) - log_norm[:, :, None]).exp_().mul_(column[:, :, None])
-        if ctx.smoothing:
-            gradient.sub_(smooth[:, :, None] / logits.shape[-1])
-        gradient[:, :, ctx.blank_id] -= skips
-        sentences = torch.arange(len(logits), device=logits.device)[:, None].expand_as(targets)
-        gradient.index_put_((sentences, prediction_of_target, targets), -weights, accumulate=True)
-        return gradient.to(logits.dtype), *([None] * 8)
-
-
-def _check(
-    logits: Tensor, targets: Tensor, prediction_lengths: Tensor, target_lengths: Tensor, blank_id: int,
-    skip_target_penalty: float, observed: Tensor | None,
-) -> None:  # fmt: skip
-    B, m, V = logits.shape
+def check_lengths(m: int, targets: Tensor, prediction_lengths: Tensor, target_lengths: Tensor) -> None:
     n = targets.shape[1]
-    if not skip_target_penalty >= 1:  # nan too
-        raise ValueError(f"skip_target_penalty must be >= 1, got {skip_target_penalty}")
-    if not 0 <= blank_id < V:
-        raise ValueError(f"blank_id must be a token of the vocabulary (0 to {V - 1}), got {blank_id}")
-    if observed is not None and m != n:
-        raise ValueError(f"observed needs as many predictions as targets, got {m} and {n}")
-    if B and (int(prediction_lengths.max()) > m or int(target_lengths.max()) > n):
-        raise ValueError(f"lengths go beyond the tensors, which hold {m} predictions and {n} targets")
+    for lengths, most, name in ((prediction_lengths, m, "prediction"), (target_lengths, n, "target")):
+        if bool(((lengths < 0) | (lengths > most)).any()):
+            raise ValueError(f"{name}_lengths must be 0 to {most}, the size of the tensor, got {lengths.tolist()}")
     if bool(((prediction_lengths < 1) & (target_lengths > 0)).any()):
         raise ValueError("a sentence with targets needs at least one prediction")
+
+
+def check_finite(mean: Tensor, rows: Rows, first: int = 0) -> None:
+    """A mean is finite only where all its terms are; padding may hold anything. `first` counts sentences before."""
+    wrong = (rows.inside & ~mean[rows.of].isfinite()).nonzero()
+    if len(wrong):
+        b, j = wrong[0].tolist()
+        raise ValueError(
+            f"logits must be finite, but those of sentence {first + b}, prediction {j} hold nan or infinity"
+        )

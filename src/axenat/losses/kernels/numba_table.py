@@ -1,4 +1,6 @@
-"""The same table and trace-back compiled for the CPU."""
+"""The same table and trace-back compiled for the CPU, several sentences at a time."""
+
+import threading
 
 import numba
 import numpy as np
@@ -7,61 +9,102 @@ from torch import Tensor
 
 from axenat.losses.kernels.torch_table import ALIGN, SKIP_PREDICTION, SKIP_TARGET
 
+CELLS = 500_000  # of the table, worth a thread of their own
+
 
 def align(
-    token: Tensor, blank: Tensor, target_lengths: Tensor, prediction_lengths: Tensor, delta: float
+    token: Tensor, blank: Tensor, target_lengths: Tensor, prediction_lengths: Tensor, delta: float, strict: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As `torch_table.align`, for tensors on the CPU."""
-    B, n, _ = token.shape
+    B, n, m = token.shape
     # The gather that makes the costs lays them out (B m n): reading them so keeps the inner loop contiguous.
     columns = token.transpose(1, 2).contiguous().numpy()
     prediction_of_target = np.zeros((B, n), dtype=np.int64)
     operator = np.full((B, n), -1, dtype=np.int8)
     total = np.zeros(B, dtype=columns.dtype)
-    _align(
+    arguments = (
         columns, blank.contiguous().numpy(), target_lengths.numpy(), prediction_lengths.numpy(),
         columns.dtype.type(delta),  # in the costs' own precision, as the twin computes
-               prediction_of_target, operator, total,
+        strict, prediction_of_target, operator, total,
     )  # fmt: skip
+    # Plain threads, since numba's own pool may neither be used by two threads at once nor survive a fork.
+    workers = max(1, min(B, torch.get_num_threads(), B * n * m // CELLS))
+    threads = [threading.Thread(target=_align, args=(first, workers, *arguments)) for first in range(1, workers)]
+    for thread in threads:
+        thread.start()
+    _align(0, workers, *arguments)
+    for thread in threads:
+        thread.join()
     return torch.from_numpy(prediction_of_target), torch.from_numpy(operator), torch.from_numpy(total)
 
 
 @numba.njit(cache=True, nogil=True)
-def _align(token, blank, target_lengths, prediction_lengths, delta, prediction_of_target, operator, total):  # type: ignore[no-untyped-def]
-    for b in range(len(total)):
+def _align(  # type: ignore[no-untyped-def]
+    first, step, token, blank, target_lengths, prediction_lengths, delta, strict, prediction_of_target, operator, total
+):
+    _, most_predictions, most_targets = token.shape
+    A = np.empty((most_predictions + 1, most_targets + 1), dtype=token.dtype)  # once: fresh memory is slow
+    for b in range(first, len(total), step):
         n, m = target_lengths[b], prediction_lengths[b]
-        ops = np.empty((m + 1, n + 1), dtype=np.int8)
-        A = np.zeros(n + 1, dtype=token.dtype)  # the current column j of the paper's A
-        ops[0, :] = SKIP_TARGET
-        # torch adds up the first column and row in double precision; equal bits break ties alike.
-        column = row = np.float64(0.0)
-        if m > 0:
-            for i in range(1, n + 1):
-                column += delta * token[b, 0, i - 1]
-                A[i] = column
-        for j in range(1, m + 1):
-            diagonal = A[0]
-            row += blank[b, j - 1]
-            A[0] = row
-            ops[j, 0] = SKIP_PREDICTION
-            for i in range(1, n + 1):
-                here = token[b, j - 1, i - 1]
-                best, op = diagonal + here, ALIGN
-                skip_prediction = A[i] + blank[b, j - 1]
-                if skip_prediction < best:
-                    best, op = skip_prediction, SKIP_PREDICTION
-                skip_target = A[i - 1] + delta * here
-                if skip_target < best:
-                    best, op = skip_target, SKIP_TARGET
-                diagonal, A[i] = A[i], best
-                ops[j, i] = op
-        total[b] = A[n]
+        _fill(A, token[b], blank[b], n, m, delta, strict)
+        total[b] = A[m, n]
         i, j = n, m
         while i > 0 or j > 0:
-            op = ops[j, i]
+            op = _operator(A, token[b], blank[b], i, j, delta)
             if op != SKIP_PREDICTION:
                 i -= 1
                 prediction_of_target[b, i] = max(j - 1, 0)
                 operator[b, i] = op
             if op != SKIP_TARGET:
                 j -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(A, token, blank, n, m, delta, strict):  # type: ignore[no-untyped-def]
+    """The paper's A, column after column: (m + 1, n + 1)."""
+    # torch adds up the first column and row in double precision; equal bits break ties alike.
+    row, column = np.float64(0.0), np.float64(np.inf if strict else 0.0)
+    A[0, 0] = row
+    for j in range(1, m + 1):
+        row += blank[j - 1]
+        A[j, 0] = row
+    for i in range(1, n + 1):
+        if m > 0:
+            column += delta * token[0, i - 1]
+        A[0, i] = column
+    # Each cell waits for the one above it, so two columns go together, the second one cell behind the first.
+    for j in range(1, m, 2):
+        first, second = A[j, 0], A[j + 1, 0]
+        for i in range(1, n + 1):
+            before = first
+            first = _cell(A[j - 1, i - 1], A[j - 1, i], first, token[j - 1, i - 1], blank[j - 1], delta)
+            A[j, i] = first
+            second = _cell(before, first, second, token[j, i - 1], blank[j], delta)
+            A[j + 1, i] = second
+    if m % 2:
+        for i in range(1, n + 1):
+            A[m, i] = _cell(A[m - 1, i - 1], A[m - 1, i], A[m, i - 1], token[m - 1, i - 1], blank[m - 1], delta)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _cell(diagonal, left, above, token, blank, delta):  # type: ignore[no-untyped-def]
+    align, skip_prediction, skip_target = diagonal + token, left + blank, above + delta * token
+    best = skip_prediction if skip_prediction < align else align
+    return skip_target if skip_target < best else best
+
+
+@numba.njit(cache=True, nogil=True)
+def _operator(A, token, blank, i, j, delta):  # type: ignore[no-untyped-def]
+    """What led to the cell: the first of equals, as the twin has it."""
+    if j == 0:
+        return SKIP_TARGET
+    if i == 0:
+        return SKIP_PREDICTION
+    here = token[j - 1, i - 1]
+    best, op = A[j - 1, i - 1] + here, ALIGN
+    skip_prediction = A[j - 1, i] + blank[j - 1]
+    if skip_prediction < best:
+        best, op = skip_prediction, SKIP_PREDICTION
+    if A[j, i - 1] + delta * here < best:
+        op = SKIP_TARGET
+    return op

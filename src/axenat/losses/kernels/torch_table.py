@@ -7,22 +7,25 @@ ALIGN, SKIP_PREDICTION, SKIP_TARGET = 0, 1, 2
 
 
 def align(
-    token: Tensor, blank: Tensor, target_lengths: Tensor, prediction_lengths: Tensor, delta: float
+    token: Tensor, blank: Tensor, target_lengths: Tensor, prediction_lengths: Tensor, delta: float, strict: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Costs (B n m) and (B m) to, for each target, its prediction and operator, and the total A[n, m]."""
-    A, ops = _table(token, blank, delta)
+    """Costs (B n m) and (B m) to, for each target, its prediction and operator, and the total A[n, m].
+
+    Algorithm 1 lets the first prediction take targets before it is aligned itself; `strict` forbids it.
+    """
+    A, ops = _table(token, blank, delta, strict)
     sentences = torch.arange(len(A), device=A.device)
     total = A[sentences, target_lengths, prediction_lengths]
     prediction_of_target, operator = _trace_back(ops, target_lengths, prediction_lengths)
     return prediction_of_target, operator, total
 
 
-def _table(token: Tensor, blank: Tensor, delta: float) -> tuple[Tensor, Tensor]:
+def _table(token: Tensor, blank: Tensor, delta: float, strict: bool) -> tuple[Tensor, Tensor]:
     B, n, m = token.shape
     A = token.new_zeros(B, n + 1, m + 1)
     ops = torch.full((B, n + 1, m + 1), SKIP_PREDICTION, dtype=torch.int8, device=token.device)
     if n and m:
-        A[:, 1:, 0] = (delta * token[:, :, 0]).cumsum(1)
+        A[:, 1:, 0] = torch.inf if strict else (delta * token[:, :, 0]).cumsum(1)
     ops[:, :, 0] = SKIP_TARGET
     A[:, 0, 1:] = blank.cumsum(1)
     for diagonal in range(2, n + m + 1):

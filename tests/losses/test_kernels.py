@@ -1,0 +1,110 @@
+"""Every backend fills the same table as its readable twin."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axenat.losses.axe import FIRST_COLUMNS, axe_align, axe_loss
+from axenat.losses.kernels import choose, numba_table, torch_table
+from tests.reference.sentences import BACKENDS, BLANK, example, full, ragged
+
+sizes = st.tuples(st.integers(1, 5), st.integers(0, 6), st.integers(1, 6))
+seeds = st.integers(0, 10_000)
+deltas = st.sampled_from([1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("column", FIRST_COLUMNS)
+@given(seed=seeds, size=sizes, delta=deltas)
+def test_a_backend_and_its_torch_twin_agree_to_the_bit(backend, dtype, column, seed, size, delta) -> None:
+    """Equal tokens make ties, so values that differ by rounding would already align differently."""
+    batch = ragged(seed, *size)
+    batch["logits"] = batch["logits"].to(dtype).requires_grad_()
+    results = []
+    for name in ("torch", backend):
+        arguments = {**batch, "blank_id": BLANK, "skip_target_penalty": delta, "first_column": column, "backend": name}
+        alignment, loss = axe_align(**arguments), axe_loss(**arguments)
+        (gradient,) = torch.autograd.grad(loss.sum(), batch["logits"])
+        results.append((alignment, loss, gradient))
+    (one, loss, gradient), (two, twin_loss, twin_gradient) = results
+    assert torch.equal(one.prediction_of_target, two.prediction_of_target)
+    assert torch.equal(one.operator, two.operator)
+    assert torch.equal(one.skipped_prediction, two.skipped_prediction)
+    assert torch.equal(one.total, two.total)
+    assert torch.equal(loss, twin_loss) and torch.equal(gradient, twin_gradient)
+
+
+def test_many_sentences_on_many_threads_are_aligned_as_on_one(monkeypatch) -> None:
+    monkeypatch.setattr(numba_table, "CELLS", 100)
+    logits, targets = example(1, 50, 12, 12)
+    results = []
+    for threads in (1, 5):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        results.append(axe_align(**full(logits, targets, skip_target_penalty=2.0, backend="numba")))
+    one, many = results
+    assert torch.equal(one.prediction_of_target, many.prediction_of_target)
+    assert torch.equal(one.operator, many.operator) and torch.equal(one.total, many.total)
+
+
+on_linux = pytest.mark.skipif("triton" not in BACKENDS, reason="triton exists for Linux only")
+COMPILE = """
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from axenat.losses.kernels.triton_table import _align
+
+integers = dict.fromkeys(("target_lengths", "prediction_lengths", "prediction_of_target"), "*i64")
+costs = dict.fromkeys(("token", "blank", "total", "A", "delta"), "*{cost}")
+sizes = dict.fromkeys(("most_targets", "most_predictions"), "i32")
+signature = integers | costs | sizes | {{"operator": "*i8", "ops": "*i8", "strict": "i1", "CELLS": "constexpr"}}
+source = ASTSource(_align, {{name: signature[name] for name in _align.arg_names}}, {{"CELLS": 64}})
+built = triton.compile(source, target=GPUTarget("cuda", {capability}, 32), options={{"enable_fp_fusion": False}})
+assert ".entry _align" in built.asm["ptx"] and "fma.rn" not in built.asm["ptx"]
+assert len(built.asm["cubin"]) > 1000
+"""
+
+
+@on_linux
+@pytest.mark.parametrize(("cost", "capability"), [("fp32", 80), ("fp32", 90), ("fp64", 80)])
+def test_the_triton_kernel_compiles_for_a_gpu_that_is_not_here(cost, capability, tmp_path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    program = COMPILE.format(cost=cost, capability=capability)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        env={**environment, "TRITON_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("device", "package"), [("cpu", "numba"), ("cuda", "triton")])
+def test_without_its_fast_backend_a_device_takes_torch_and_says_so_once(device, package, monkeypatch, caplog) -> None:
+    monkeypatch.setattr(choose.importlib.util, "find_spec", lambda name: None)
+    choose._fastest.cache_clear()
+    for _ in range(3):
+        assert choose.table_backend("auto", torch.device(device)) is torch_table.align
+    choose._fastest.cache_clear()
+    assert caplog.messages == [f"{package} is not installed: AXE aligns with the slower torch backend"]
+
+
+@on_linux
+def test_auto_takes_the_fast_backend_of_the_device() -> None:
+    assert choose.table_backend("auto", torch.device("cpu")) is numba_table.align
+    assert choose.table_backend("auto", torch.device("cuda")).__module__.endswith("triton_table")
+    assert choose.table_backend("auto", torch.device("meta")) is torch_table.align
+
+
+@pytest.mark.parametrize("package", ["numba", "triton"])
+def test_a_backend_that_is_missing_or_elsewhere_is_refused_in_words(package, monkeypatch) -> None:
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    place, elsewhere = ("cpu", "cuda") if package == "numba" else ("cuda", "cpu")
+    with pytest.raises(ValueError, match=f"backend {package} works on {place}, but the logits are on {elsewhere}"):
+        choose.table_backend(package, torch.device(elsewhere))
+    monkeypatch.setattr(choose.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=f"backend {package} needs the package {package}, which is not installed"):
+        choose.table_backend(package, torch.device(place))
