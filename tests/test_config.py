@@ -54,6 +54,16 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("recipes__small__seed", -1, ["seed must be >= 0, got -1"]),
         ("recipes__small__objective__name", "ctc", ["objective.name must be one of left_to_right, masked, axe", "ctc"]),
         ("recipes__small__objective__observe", "all", ["objective.observe must be one of some, none, got 'all'"]),
+        (
+            "recipes__small__objective__projection",
+            "half",
+            ["objective.projection must be one of fused, plain, got 'half'"],
+        ),
+        (
+            "recipes__small__objective__first_column",
+            "x",
+            ["objective.first_column must be one of paper, strict, got 'x'"],
+        ),
         ("recipes__small__objective__score", "x", ["objective.score must be one of hidden, all"]),
         ("recipes__small__train__peak_lr", 0, ["train.peak_lr must be above 0, got 0"]),
         ("recipes__small__train__precision", "int8", ["train.precision must be one of auto, fp32, bf16, fp16"]),

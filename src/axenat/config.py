@@ -133,10 +133,14 @@ class ObjectiveConfig:
     skip_target_penalty: float = 1.0  # delta, Table 1
     observe: str = "some"  # section 3.3: does the decoder see some target tokens in training
     score: str = "hidden"  # section 3.3: are only the hidden ones scored
+    first_column: str = "paper"  # of the AXE table: as Algorithm 1 has it, or strict
     length_loss_weight: float = 1.0
+    projection: str = "fused"  # into the loss, so that logits are never held all at once, or plain
 
     def __post_init__(self) -> None:
         one_of("objective.name", self.name, OBJECTIVE_NAMES)
+        one_of("objective.first_column", self.first_column, ("paper", "strict"))
+        one_of("objective.projection", self.projection, ("fused", "plain"))
         one_of("objective.observe", self.observe, ("some", "none"))
         one_of("objective.score", self.score, ("hidden", "all"))
         at_least("objective.skip_target_penalty", self.skip_target_penalty, 1.0)

@@ -192,3 +192,19 @@ def test_inputs_are_never_put_out_and_only_axe_may_say_blank(name) -> None:
     banned = made(name).banned
     assert {PAD, BOS, MASK} <= set(banned) and EOS not in banned
     assert (BLANK in banned) == (name != "axe")
+
+
+@pytest.mark.parametrize(("name", "observe", "score"), VARIANTS)
+def test_the_projection_fused_into_the_loss_changes_no_number(name, observe, score) -> None:
+    results = []
+    for projection in ("fused", "plain"):
+        objective = made(name, observe, score, projection=projection)
+        model = tiny.model(predicts_length=objective.predicts_length).double()
+        canvas = objective.canvas(BATCH, generator())
+        output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, objective.causal)
+        loss = objective.loss(output, BATCH, canvas)
+        loss.total.backward()
+        results.append((loss.detached(), {name: weight.grad for name, weight in model.named_parameters()}))
+    (fused, fused_gradients), (plain, plain_gradients) = results
+    assert fused == pytest.approx(plain)
+    assert_close(fused_gradients, plain_gradients)

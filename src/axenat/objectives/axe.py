@@ -5,7 +5,8 @@ import torch
 from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
-from axenat.losses.axe import Op, axe_loss_and_alignment
+from axenat.losses.axe import AxeOptions, Op, axe_loss_and_alignment
+from axenat.losses.projected import axe_from_states
 from axenat.model.transformer import ModelOutput
 from axenat.objectives.base import Canvas, LossSum
 from axenat.objectives.masked import with_length_loss
@@ -19,22 +20,27 @@ class Axe:
 
     def __init__(self, config: ObjectiveConfig) -> None:
         self.config = config
+        self.options = AxeOptions(
+            blank_id=BLANK,
+            skip_target_penalty=config.skip_target_penalty,
+            label_smoothing=config.label_smoothing,
+            first_column=config.first_column,
+        )
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
         return masked_canvas(batch, self.config.observe, rng)
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         hidden_only = self.config.score == "hidden"
-        losses, alignment = axe_loss_and_alignment(
-            output.logits(),
-            batch.target,
-            prediction_lengths=canvas.lengths,
-            target_lengths=batch.target_lengths,
-            blank_id=BLANK,
-            skip_target_penalty=self.config.skip_target_penalty,
-            observed=canvas.observed if hidden_only else None,
-            label_smoothing=self.config.label_smoothing,
-        )
+        arguments = (
+            batch.target, canvas.lengths, batch.target_lengths, canvas.observed if hidden_only else None, self.options,
+        )  # fmt: skip
+        # Values are not checked here: the loop watches for what is not finite, and a GPU need not wait.
+        if self.config.projection == "fused":
+            total, _, alignment = axe_from_states(output.states, output.output_matrix, *arguments, check=False)
+        else:
+            losses, alignment = axe_loss_and_alignment(output.logits(), *arguments, check=False)
+            total = losses.sum()
         targets, predictions = batch.target_lengths.sum(), canvas.lengths.sum()
         # The paper's diagnostics: the share of targets skipped and of predictions spent on blanks.
         parts = {
@@ -44,7 +50,7 @@ class Axe:
             "predictions": predictions,
         }
         count = targets - canvas.observed.sum() if hidden_only else targets
-        return with_length_loss(losses.sum(), count, output, batch, self.config, parts)
+        return with_length_loss(total, count, output, batch, self.config, parts)
 
     def read_out(self, ids: list[int]) -> list[int]:
         """Only blanks (and <eos>, an ordinary token here) are removed; repeated tokens stay (section 2)."""

@@ -6,7 +6,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
+from axenat.losses.cross_entropy import cross_entropy_loss
+from axenat.losses.projected import cross_entropy_from_states
 from axenat.model.transformer import ModelOutput
 
 
@@ -49,6 +52,15 @@ class Objective(Protocol):
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum: ...
 
     def read_out(self, ids: list[int]) -> list[int]: ...
+
+
+def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, config: ObjectiveConfig) -> Tensor:
+    """The sum over the positions (B m) that are scored; no other is projected."""
+    states, targets = output.states[scored], targets[scored]
+    if config.projection == "fused":
+        return cross_entropy_from_states(states, output.output_matrix, targets, label_smoothing=config.label_smoothing)
+    logits = states @ output.output_matrix.T
+    return cross_entropy_loss(logits, targets, label_smoothing=config.label_smoothing).sum()
 
 
 def token_mask(lengths: Tensor, size: int) -> Tensor:

@@ -5,9 +5,8 @@ import torch
 from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
-from axenat.losses.cross_entropy import cross_entropy_loss
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, token_mask
+from axenat.objectives.base import Canvas, LossSum, cross_entropy_of, token_mask
 
 
 class LeftToRight:
@@ -25,9 +24,7 @@ class LeftToRight:
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         scored = token_mask(batch.target_lengths, batch.target.shape[1])
-        logits = output.states[scored] @ output.output_matrix.T
-        losses = cross_entropy_loss(logits, batch.target[scored], label_smoothing=self.config.label_smoothing)
-        total = losses.sum()
+        total = cross_entropy_of(output, scored, batch.target, self.config)
         return LossSum(total, scored.sum(), {"token_loss": total.detach()})
 
     def read_out(self, ids: list[int]) -> list[int]:

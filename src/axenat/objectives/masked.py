@@ -5,10 +5,9 @@ import torch
 from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
-from axenat.losses.cross_entropy import cross_entropy_loss
 from axenat.losses.length import length_loss
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, token_mask
+from axenat.objectives.base import Canvas, LossSum, cross_entropy_of, token_mask
 from axenat.objectives.masking import masked_canvas
 
 
@@ -27,8 +26,7 @@ class Masked:
         scored = token_mask(batch.target_lengths, batch.target.shape[1])
         if self.config.score == "hidden":
             scored = scored & ~canvas.observed
-        logits = output.states[scored] @ output.output_matrix.T
-        tokens = cross_entropy_loss(logits, batch.target[scored], label_smoothing=self.config.label_smoothing).sum()
+        tokens = cross_entropy_of(output, scored, batch.target, self.config)
         return with_length_loss(tokens, scored.sum(), output, batch, self.config, {})
 
     def read_out(self, ids: list[int]) -> list[int]:

@@ -1,0 +1,185 @@
+"""The output projection fused into the loss: states and matrix in, and no tensor (B m V) is ever held.
+
+Losses are sums over sentences, so whole sentences go through one part after the other: logits, costs, alignment,
+gradients of states and matrix; then the logits are forgotten. Nothing is computed twice, and padding never.
+The price is that only the sum has a gradient, since that of the matrix is added up on the way.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from axenat.losses.axe import Alignment, AxeOptions, Rows, check_finite, check_lengths, check_shapes, choose
+from axenat.losses.cross_entropy import every_target
+from axenat.losses.scoring import Choice, costs, gradient_, normalise, wide
+
+# Logits held at once: enough to keep the matrix products fast (64 MB in float32), and a GPU busy (512 MB).
+AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 27}
+FLOAT16_HEADROOM = 256.0  # lifts small probabilities over the least float16, and stays far from the largest
+MOSTLY = 0.9  # fewer paying rows than this share are worth picking out
+
+
+class Part(NamedTuple):
+    """What goes through together: some rows of the states, and the sentences that they belong to."""
+
+    rows: slice
+    sentences: slice
+
+
+Choose = Callable[[Part, Tensor, Tensor, Tensor], Choice]  # a part, its logits, logsumexp and mean
+
+
+def cross_entropy_from_states(
+    states: Tensor, output_matrix: Tensor, targets: Tensor, *, label_smoothing: float = 0.0, at_once: int = 0
+) -> Tensor:
+    """(N D), (V D), (N,) -> the sum of `cross_entropy_loss`."""
+
+    def each_target(part: Part, logits: Tensor, log_norm: Tensor, mean: Tensor) -> Choice:
+        return every_target(log_norm, targets[part.rows], label_smoothing)
+
+    parts = list(_whole_sentences([1] * len(states), _rows_at_once(output_matrix, at_once)))
+    return _score(states, output_matrix, parts, each_target)[0]
+
+
+def axe_from_states(
+    states: Tensor,  # (B m D)
+    output_matrix: Tensor,  # (V D)
+    targets: Tensor,
+    prediction_lengths: Tensor,
+    target_lengths: Tensor,
+    observed: Tensor | None,
+    options: AxeOptions,
+    *,
+    check: bool = True,
+    at_once: int = 0,
+) -> tuple[Tensor, Tensor, Alignment]:
+    """The sum of `axe_loss`, with gradient; the losses (B,) and alignments, without."""
+    B, m, _ = states.shape
+    check_shapes(m, len(output_matrix), targets, observed, options)
+    if check:
+        check_lengths(m, targets, prediction_lengths, target_lengths)
+    position = torch.arange(m, device=states.device)
+    inside = position < prediction_lengths[:, None]
+    # Even an empty sentence has a row, which pays for nothing: so each finds its predictions among the rows.
+    taken = position < prediction_lengths.clamp(min=1)[:, None]
+    row_of = taken.flatten().cumsum(0).view(B, m) - 1
+    sentence = taken.nonzero()[:, 0]
+    parts = list(_whole_sentences(taken.sum(1).tolist(), _rows_at_once(output_matrix, at_once)))
+    alignments: list[Alignment] = []
+
+    def along_the_alignment(part: Part, logits: Tensor, log_norm: Tensor, mean: Tensor) -> Choice:
+        some = part.sentences
+        rows = Rows(row_of[some] - part.rows.start, sentence[part.rows] - some.start, inside[some])
+        if check:
+            check_finite(mean, rows, first=some.start)
+        choice, alignment = choose(
+            logits, log_norm, rows, targets[some], prediction_lengths[some], target_lengths[some],
+            None if observed is None else observed[some], options,
+        )  # fmt: skip
+        alignments.append(alignment)
+        return choice
+
+    total, paid = _score(states[taken], output_matrix, parts, along_the_alignment)
+    losses = paid.new_zeros(B).index_add_(0, sentence, paid)
+    names = [field.name for field in fields(Alignment)]
+    return total, losses, Alignment(*(torch.cat([getattr(a, name) for a in alignments]) for name in names))
+
+
+def _rows_at_once(output_matrix: Tensor, at_once: int) -> int:
+    logits = at_once or AT_ONCE.get(output_matrix.device.type, AT_ONCE["cuda"])
+    return max(1, logits // len(output_matrix))
+
+
+def _whole_sentences(num_rows: list[int], most: int) -> Iterator[Part]:
+    """As many whole sentences at a time as stay within `most` rows, at least one."""
+    start = first_row = rows = 0
+    for number, size in enumerate(num_rows):
+        if rows and rows + size > most:
+            yield Part(slice(first_row, first_row + rows), slice(start, number))
+            start, first_row, rows = number, first_row + rows, 0
+        rows += size
+    if rows:
+        yield Part(slice(first_row, first_row + rows), slice(start, len(num_rows)))
+
+
+def _score(states: Tensor, matrix: Tensor, parts: list[Part], choose: Choose) -> tuple[Tensor, Tensor]:
+    """The sum of all costs, with gradient, and the cost of each row, without."""
+    device = states.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
+    with torch.autocast(device, enabled=False):  # the precision of each product is chosen here
+        total, paid = _ProjectedCosts.apply(states, matrix, parts, choose, dtype)  # type: ignore[no-untyped-call]
+    return total, paid
+
+
+class _ProjectedCosts(torch.autograd.Function):
+    """Gradients are made on the way forward, while the logits are at hand; the way back only scales them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, matrix: Tensor, parts: list[Part], choose: Choose, dtype: torch.dtype
+    ) -> tuple[Tensor, Tensor]:
+        most = max((part.rows.stop - part.rows.start for part in parts), default=0)
+        product = _Product(states.to(dtype), matrix.to(dtype), most, *ctx.needs_input_grad[:2])
+        paid = torch.empty(len(states), dtype=product.buffer.dtype, device=states.device)
+        for part in parts:
+            logits = product.logits(part.rows)
+            log_norm, mean = normalise(logits)
+            choice = choose(part, logits, log_norm, mean)
+            paid[part.rows] = costs(logits, log_norm, mean, choice)
+            if any(ctx.needs_input_grad):
+                product.add_gradients(part.rows, logits, log_norm, choice)
+        ctx.gradients = product.of_states, product.of_matrix
+        ctx.dtypes = states.dtype, matrix.dtype
+        ctx.mark_non_differentiable(paid)
+        return paid.sum(), paid
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Any, ...]:
+        scaled = (
+            None if gradient is None else (gradient * upstream[0]).to(dtype)
+            for gradient, dtype in zip(ctx.gradients, ctx.dtypes, strict=True)
+        )
+        return *scaled, None, None, None
+
+
+class _Product:
+    """States times matrix, some rows at a time through one buffer, and the gradients of both."""
+
+    def __init__(self, states: Tensor, matrix: Tensor, most: int, of_states: bool, of_matrix: bool) -> None:
+        self.states, self.matrix = states, matrix
+        self.buffer = torch.empty(most, len(matrix), dtype=wide(states), device=states.device)
+        self.of_states = torch.zeros_like(states, dtype=self.buffer.dtype) if of_states else None
+        self.of_matrix = torch.zeros_like(matrix, dtype=self.buffer.dtype) if of_matrix else None
+        self.headroom = FLOAT16_HEADROOM if states.dtype == torch.float16 else 1.0
+
+    def logits(self, rows: slice) -> Tensor:
+        out = self.buffer[: rows.stop - rows.start]
+        if out.dtype == self.states.dtype:
+            return torch.mm(self.states[rows], self.matrix.T, out=out)
+        return out.copy_(self.states[rows] @ self.matrix.T)
+
+    def add_gradients(self, rows: slice, logits: Tensor, log_norm: Tensor, choice: Choice) -> None:
+        """Of the costs of these rows; the logits are overwritten."""
+        states = self.states[rows]
+        paying = choice.per_row().nonzero()[:, 0]
+        some = len(paying) < MOSTLY * len(states)
+        if some:  # observed tokens that are aligned with themselves cost nothing: their rows need no products
+            states, logits, log_norm, choice = states[paying], logits[paying], log_norm[paying], choice.only(paying)
+        gradient = gradient_(logits, logits, log_norm, choice)
+        if self.headroom != 1.0:
+            gradient.mul_(self.headroom)
+        gradient = gradient.to(states.dtype)
+        if self.of_states is not None:
+            product = (gradient @ self.matrix).to(self.of_states.dtype).div_(self.headroom)
+            if some:
+                self.of_states[rows][paying] = product
+            else:
+                self.of_states[rows] = product
+        if self.of_matrix is not None:
+            if gradient.dtype == self.of_matrix.dtype:
+                self.of_matrix.addmm_(gradient.T, states)
+            else:
+                self.of_matrix.add_(gradient.T @ states, alpha=1 / self.headroom)
