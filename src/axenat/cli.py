@@ -22,6 +22,7 @@ STAGES = {
     "distil": "translate a shard of train with the teacher",
     "gather": "put the teacher's shards together",
     "translate": "plain text in, translations out",
+    "align": "the AXE alignment of one pair, as text and as a picture",
     "score": "BLEU with signature and interval, repetitions, valid translations",
     "analyse": "BLEU by length, position confidence, skip rates, one alignment",
     "choose": "choose one run of a grid on valid",

@@ -1,5 +1,6 @@
 """What a trained model's predictions look like beside a reference: AXE alignments and position confidence."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,25 @@ def _logits(translator: Translator, sources: list[list[int]], lengths: Tensor) -
     return (model.decode(canvas.ids, canvas.lengths, encoded, causal=False) @ model.output_matrix.T).float()
 
 
+def aligns(translator: Translator) -> dict[str, Any]:
+    """How the run was trained to align: arguments of `axe_align`."""
+    objective = translator.folder.run.objective
+    return {"skip_target_penalty": objective.skip_target_penalty, "first_column": objective.first_column}
+
+
 @torch.inference_mode()
 def align_batch(
-    translator: Translator, sources: list[list[int]], targets: list[list[int]]
+    translator: Translator, sources: list[list[int]], targets: list[list[int]], **how: Any
 ) -> tuple[Tensor, Tensor, Alignment]:
-    """Log-probabilities on a blank page of the reference's length, and the best alignment of the reference."""
+    """Log-probabilities on a blank page of the reference's length, and the best alignment of the reference.
+
+    `how` is what `aligns` says, unless told otherwise.
+    """
     target, lengths = (tensor.to(translator.device) for tensor in pad(targets))
     logits = _logits(translator, sources, lengths)
     alignment = axe_align(
         logits, target, prediction_lengths=lengths, target_lengths=lengths, blank_id=BLANK,
-        skip_target_penalty=translator.folder.run.objective.skip_target_penalty,
+        **(how or aligns(translator)),
     )  # fmt: skip
     return logits.log_softmax(-1), lengths, alignment
 
@@ -56,19 +66,32 @@ def skip_rates(translator: Translator, words: list[str], targets: list[str]) -> 
     return {"skip_target_rate": skipped_targets / total, "skip_prediction_rate": skipped_predictions / total}
 
 
-def describe_alignment(translator: Translator, source: str, target: str) -> dict[str, Any]:
+def describe_alignment(translator: Translator, source: str, target: str, **how: Any) -> dict[str, Any]:
     """One pair, as the paper's Figure 2 shows it; both sides tokenised."""
+    how = aligns(translator) | how
     targets = translator.encode_target(target)
-    log_probs, _, alignment = align_batch(translator, [translator.encode(source)], [targets])
-    log_probs = log_probs[0]
-    delta = translator.folder.run.objective.skip_target_penalty
-    chosen, operators = alignment.prediction_of_target[0].tolist(), alignment.operator[0].tolist()
-    weights = {int(Op.ALIGN): 1.0, int(Op.SKIP_TARGET): delta}
-    names = {int(Op.ALIGN): "align", int(Op.SKIP_TARGET): "skip_target"}
-    top = log_probs.topk(TOP)
+    log_probs, _, alignment = align_batch(translator, [translator.encode(source)], [targets], **how)
     words = translator.target_vocab.decode
     return {
         "source": source,
+        **describe(log_probs[0], targets, alignment, how["skip_target_penalty"], words, BLANK),
+    }
+
+
+def describe(
+    log_probs: Tensor,  # (m V)
+    targets: list[int],
+    alignment: Alignment,  # of this one sentence
+    delta: float,
+    words: Callable[[list[int]], list[str]],
+    blank_id: int,
+) -> dict[str, Any]:
+    """Predictions, targets, operators and costs in plain values, for text, pictures and files."""
+    chosen, operators = alignment.prediction_of_target[0].tolist(), alignment.operator[0].tolist()
+    weights = {int(Op.ALIGN): 1.0, int(Op.SKIP_TARGET): delta}
+    names = {int(Op.ALIGN): "align", int(Op.SKIP_TARGET): "skip_target"}
+    top = log_probs.topk(min(TOP, log_probs.shape[1]))
+    return {
         "targets": words(targets),
         "prediction_of_target": chosen,
         "operators": [names[op] for op in operators],
@@ -79,7 +102,7 @@ def describe_alignment(translator: Translator, source: str, target: str) -> dict
             {
                 "top": [[word, float(p.exp())] for word, p in zip(words(ids.tolist()), values, strict=True)],
                 "skipped": bool(skipped),
-                "blank_cost": -float(log_probs[j, BLANK]),
+                "blank_cost": -float(log_probs[j, blank_id]),
             }
             for j, (ids, values, skipped) in enumerate(
                 zip(top.indices, top.values, alignment.skipped_prediction[0], strict=True)

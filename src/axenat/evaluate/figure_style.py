@@ -5,10 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+
+from axenat.files import atomic, write_text
 
 # Neutral colours change with the page (see `inline_svg`), the others are legible on white and on near black.
 INK, SOFT, GRID, PAPER = "#24292f", "#6b7280", "#dde1e6", "#fefefe"
@@ -85,6 +88,15 @@ def to_svg(figure: Figure) -> str:
     with house_style():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(r"[ \t]+\n", "\n", buffer.getvalue().decode("utf-8"))
+
+
+def save_picture(path: Path, figure: Figure) -> None:
+    """In the format that the name ends in."""
+    if path.suffix == ".svg":
+        write_text(path, to_svg(figure))
+        return
+    with atomic(path, "wb") as stream, house_style():
+        figure.savefig(stream, format=path.suffix[1:], dpi=160)
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:
