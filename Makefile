@@ -19,8 +19,8 @@ test: setup
 	@pytest -n $(CORES) --dist loadfile
 
 check: setup
-	@ruff format --check src tests
-	@ruff check src tests
+	@ruff format --check .
+	@ruff check .
 	@mypy
 
 setup: .venv/installed

@@ -1,0 +1,212 @@
+"""What AXE costs beside cross entropy: the loss alone, with the output projection, and in a whole training step.
+
+python -m benchmarks.axe_loss --json axe_loss.json
+"""
+
+import argparse
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from axenat.config import ModelConfig, ObjectiveConfig
+from axenat.data.batches import Batch
+from axenat.data.vocab import BLANK
+from axenat.losses.axe import AxeOptions, axe_loss_and_alignment
+from axenat.losses.kernels.choose import table_backend
+from axenat.losses.projected import axe_from_states, cross_entropy_from_states
+from axenat.model.transformer import Transformer
+from axenat.objectives.registry import objective_of
+from benchmarks.measure import interleaved, medians, peak_megabytes, ratio, report
+
+SIZES = [(64, 40, 8_000), (64, 40, 32_000), (16, 128, 32_000), (4, 512, 8_000)]  # B, n = m, V
+WIDTH = 512
+OPTIONS = AxeOptions(blank_id=BLANK, skip_target_penalty=2.0)
+DEMO = ModelConfig(width=96, heads=4, hidden=192, encoder_layers=2, decoder_layers=2, dropout=0.0)
+MODELS = {  # vocabulary, sentences of a batch, their tokens
+    "demo": (DEMO, 427, 40, 13),
+    "transformer-base": (ModelConfig(), 32_000, 32, 32),
+}
+# Promised: name of the ratio to the most that it may be.
+LIMITS = {"loss": 1.10, "table_share": 0.02, "step": 1.05, "fused": 0.95, "fused_memory": 0.30}
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="where the results go")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved runs (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    args = parser.parse_args(argv)
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    losses = [loss_alone(*size, rounds=args.rounds) for size in SIZES]
+    projected = [with_projection(*size, rounds=args.rounds) for size in SIZES]
+    steps = [training_step(name, observe, rounds=args.rounds) for name in MODELS for observe in ("none", "some")]
+    contrast = through_the_table(*SIZES[0], rounds=3)
+    results = {"losses": losses, "projected": projected, "steps": steps, "through_the_table": contrast}
+    report(args.json, "axe_loss", {**results, "limits": LIMITS}, list(_table(results)))
+
+
+def _table(results: dict[str, Any]) -> Iterator[list[str]]:
+    yield ["measured", "ratio", "at most"]
+    for row in results["losses"]:
+        yield [f"loss AXE : CE, {row['size']}", f"{row['loss']:.3f}", f"{LIMITS['loss']}"]
+        yield ["  table and trace-back : loss", f"{row['table_share']:.4f}", f"{LIMITS['table_share']}"]
+    for row in results["projected"]:
+        limits = LIMITS if "V=32000" in row["size"] else {}
+        yield [
+            f"with projection, fused AXE : plain CE, {row['size']}",
+            f"{row['fused']:.3f}",
+            f"{limits.get('fused', '')}",
+        ]
+        yield ["  peak memory", f"{row['fused_memory']:.3f}", f"{limits.get('fused_memory', '')}"]
+        yield ["  fused CE : plain CE", f"{row['fused_cross_entropy']:.3f}", ""]
+        yield ["  plain AXE : plain CE", f"{row['plain']:.3f}", ""]
+    for row in results["steps"]:
+        yield [
+            f"training step AXE : CE, {row['model']}, observe {row['observe']}",
+            f"{row['step']:.3f}",
+            f"{LIMITS['step']}",
+        ]
+    contrast = results["through_the_table"]
+    yield [f"loss by autograd through the table : CE, {contrast['size']}", f"{contrast['loss']:.2f}", ""]
+
+
+def example(B: int, n: int, V: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits, targets and full lengths."""
+    rng = torch.Generator().manual_seed(1)
+    return torch.randn(B, n, V, generator=rng), torch.randint(5, V, (B, n), generator=rng), torch.full((B,), n)
+
+
+def loss_alone(B: int, n: int, V: int, rounds: int) -> dict[str, Any]:
+    logits, targets, lengths = example(B, n, V)
+    logits.requires_grad_()
+
+    def cross_entropy() -> None:
+        loss = F.cross_entropy(logits.view(-1, V), targets.view(-1), reduction="sum")
+        torch.autograd.grad(loss, logits)
+
+    def axe() -> None:
+        losses, _ = axe_loss_and_alignment(logits, targets, lengths, lengths, None, OPTIONS)
+        torch.autograd.grad(losses.sum(), logits)
+
+    token, blank = torch.rand(B, n, n).mul_(10), torch.rand(B, n).mul_(10)
+    align = table_backend("auto", logits.device)
+    token = token.transpose(1, 2)  # as the gather leaves it
+    table = functools.partial(align, token, blank, lengths, lengths, OPTIONS.skip_target_penalty, False)
+    seconds = interleaved({"cross_entropy": cross_entropy, "axe": axe, "table": table}, rounds)
+    return {
+        "size": f"B={B} n={n} V={V}", "seconds": medians(seconds), "loss": ratio(seconds, "axe", "cross_entropy"),
+        "table_share": ratio(seconds, "table", "axe"),
+    }  # fmt: skip
+
+
+def projected_step(kind: str, B: int, n: int, V: int) -> Callable[[], object]:
+    """States to gradients of states and matrix."""
+    rng = torch.Generator().manual_seed(1)
+    states = torch.randn(B, n, WIDTH, generator=rng).requires_grad_()
+    matrix = (0.02 * torch.randn(V, WIDTH, generator=rng)).requires_grad_()
+    targets, lengths = torch.randint(5, V, (B, n), generator=rng), torch.full((B,), n)
+
+    def plain_cross_entropy() -> Tensor:
+        return F.cross_entropy((states @ matrix.T).view(-1, V), targets.view(-1), reduction="sum")
+
+    def fused_cross_entropy() -> Tensor:
+        return cross_entropy_from_states(states.view(-1, WIDTH), matrix, targets.view(-1))
+
+    def plain_axe() -> Tensor:
+        return axe_loss_and_alignment(states @ matrix.T, targets, lengths, lengths, None, OPTIONS)[0].sum()
+
+    def fused_axe() -> Tensor:
+        return axe_from_states(states, matrix, targets, lengths, lengths, None, OPTIONS)[0]
+
+    loss = {
+        "plain_cross_entropy": plain_cross_entropy, "fused_cross_entropy": fused_cross_entropy,
+        "plain_axe": plain_axe, "fused_axe": fused_axe,
+    }[kind]  # fmt: skip
+    return lambda: torch.autograd.grad(loss(), (states, matrix))
+
+
+KINDS = ("plain_cross_entropy", "fused_cross_entropy", "plain_axe", "fused_axe")
+
+
+def with_projection(B: int, n: int, V: int, rounds: int) -> dict[str, Any]:
+    seconds = interleaved({kind: projected_step(kind, B, n, V) for kind in KINDS}, rounds)
+    peaks = {kind: peak_megabytes(projected_step, kind, B, n, V) for kind in KINDS}
+    return {
+        "size": f"B={B} n={n} V={V} D={WIDTH}", "seconds": medians(seconds), "peak_megabytes": peaks,
+        "fused": ratio(seconds, "fused_axe", "plain_cross_entropy"),
+        "fused_cross_entropy": ratio(seconds, "fused_cross_entropy", "plain_cross_entropy"),
+        "plain": ratio(seconds, "plain_axe", "plain_cross_entropy"),
+        "fused_memory": peaks["fused_axe"] / peaks["plain_cross_entropy"],
+    }  # fmt: skip
+
+
+def training_step(name: str, observe: str, rounds: int) -> dict[str, Any]:
+    """Forward, backward and update; observe none scores every position, some only the hidden ones."""
+    model_config, V, B, n = MODELS[name]
+    seconds = interleaved(
+        {
+            objective: _step(model_config, V, B, n, ObjectiveConfig(name=objective, observe=observe))
+            for objective in ("masked", "axe")
+        },
+        3 * rounds if name == "demo" else rounds,
+    )
+    return {"model": name, "observe": observe, "seconds": medians(seconds), "step": ratio(seconds, "axe", "masked")}
+
+
+def _step(model_config: ModelConfig, V: int, B: int, n: int, config: ObjectiveConfig) -> Callable[[], None]:
+    torch.manual_seed(1)
+    model = Transformer(model_config, V, V, joint=True, predicts_length=True)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    objective = objective_of(config)
+    rng = torch.Generator().manual_seed(1)
+    lengths = torch.randint(n - 3, n + 1, (B,), generator=rng)
+    source, target = (torch.randint(5, V, (B, n), generator=rng) for _ in range(2))
+    batch = Batch(source=source, source_lengths=lengths, target=target, target_lengths=lengths, index=torch.arange(B))
+
+    def step() -> None:
+        canvas = objective.canvas(batch, rng)
+        output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, causal=False)
+        objective.loss(output, batch, canvas).total.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def through_the_table(B: int, n: int, V: int, rounds: int) -> dict[str, Any]:
+    """The straightforward way, for contrast: log-probabilities, Algorithm 1 over anti-diagonals, autograd."""
+    logits, targets, _ = example(B, n, V)
+    logits.requires_grad_()
+
+    def twin() -> None:
+        log_probs = logits.log_softmax(-1)
+        token = -log_probs.gather(2, targets[:, None, :].expand(B, n, n))  # (B m n)
+        blank = -log_probs[:, :, BLANK]
+        zero = blank.new_zeros(B)
+        A: dict[tuple[int, int], Tensor] = {(0, 0): zero}
+        for k in range(1, n + 1):
+            A[k, 0] = A[k - 1, 0] + OPTIONS.skip_target_penalty * token[:, 0, k - 1]
+            A[0, k] = A[0, k - 1] + blank[:, k - 1]
+        for i in range(1, n + 1):
+            for j in range(1, n + 1):
+                here = token[:, j - 1, i - 1]
+                options = [A[i - 1, j - 1] + here, A[i, j - 1] + blank[:, j - 1],
+                           A[i - 1, j] + OPTIONS.skip_target_penalty * here]  # fmt: skip
+                A[i, j] = torch.stack(options).min(0).values
+        torch.autograd.grad(A[n, n].sum(), logits)
+
+    def cross_entropy() -> None:
+        torch.autograd.grad(F.cross_entropy(logits.view(-1, V), targets.view(-1), reduction="sum"), logits)
+
+    seconds = interleaved({"twin": twin, "cross_entropy": cross_entropy}, rounds)
+    return {"size": f"B={B} n={n} V={V}", "seconds": medians(seconds), "loss": ratio(seconds, "twin", "cross_entropy")}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Fair measurements on a noisy machine: interleaved runs, medians of ratios, memory in a process of its own."""
+
+import multiprocessing
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from axenat.files import write_json
+
+
+def interleaved(functions: dict[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, list[float]]:
+    """Seconds of each function in each round; a round runs them all, so that noise hits them alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for number in range(warm_up + rounds):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            if number >= warm_up:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(seconds: dict[str, list[float]], above: str, below: str) -> float:
+    """The median of the rounds' own ratios."""
+    return statistics.median(a / b for a, b in zip(seconds[above], seconds[below], strict=True))
+
+
+def medians(seconds: dict[str, list[float]]) -> dict[str, float]:
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def peak_megabytes(prepare: Callable[..., Callable[[], object]], *arguments: Any) -> float:
+    """What the prepared function adds to the memory of a fresh process at its highest (Linux)."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_peak, args=(sender, torch.get_num_threads(), prepare, *arguments))
+    process.start()
+    sender.close()
+    peak: float = receiver.recv()
+    process.join()
+    return peak
+
+
+def _peak(sender: Any, threads: int, prepare: Callable[..., Callable[[], object]], *arguments: Any) -> None:
+    torch.set_num_threads(threads)
+    step = prepare(*arguments)
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    before = _status("VmRSS")
+    step()
+    sender.send((_status("VmHWM") - before) / 1024)
+
+
+def _status(name: str) -> int:
+    """A value of this process in kB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name + ":")).split()[1])
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads(),
+        "torch": torch.__version__, "python": platform.python_version(),
+    }  # fmt: skip
+
+
+def report(path: Path | None, name: str, results: dict[str, Any], table: list[list[str]]) -> None:
+    """The table on standard output, everything as JSON."""
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if path:
+        write_json(path, {"benchmark": name, "machine": machine(), **results})
