@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -70,16 +71,42 @@ assert len(built.asm["cubin"]) > 1000
 """
 
 
+ON_A_GPU = """
+import torch
+from axenat.losses.axe import axe_align
+from tests.reference.sentences import BLANK, ragged
+
+for seed in range(20):
+    batch = ragged(seed, 5, 40, 50)
+    here, there = (
+        axe_align(**{name: value.to(device) for name, value in batch.items()}, blank_id=BLANK, skip_target_penalty=2.0)
+        for device in ("cpu", "cuda")
+    )
+    assert torch.equal(here.prediction_of_target, there.prediction_of_target.cpu())
+    assert torch.equal(here.operator, there.operator.cpu())
+    torch.testing.assert_close(here.total, there.total.cpu())
+"""
+
+
+def run_as_on_a_gpu(program: str, cache: Path) -> None:
+    """In a process of its own, since Triton reads when it is imported whether it shall interpret."""
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        env={**environment, "TRITON_CACHE_DIR": str(cache)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 @on_linux
 @pytest.mark.parametrize(("cost", "capability"), [("fp32", 80), ("fp32", 90), ("fp64", 80)])
 def test_the_triton_kernel_compiles_for_a_gpu_that_is_not_here(cost, capability, tmp_path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    program = COMPILE.format(cost=cost, capability=capability)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
-        env={**environment, "TRITON_CACHE_DIR": str(tmp_path)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    run_as_on_a_gpu(COMPILE.format(cost=cost, capability=capability), tmp_path)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_sentences_are_aligned_as_on_the_cpu(tmp_path) -> None:
+    run_as_on_a_gpu(ON_A_GPU, tmp_path)
 
 
 @pytest.mark.parametrize(("device", "package"), [("cpu", "numba"), ("cuda", "triton")])
