@@ -69,3 +69,18 @@ def test_config_values_reach_the_shell_quoted(workshop):
     done = workshop.snakemake("-n", "all", "--configfile", overlay)
     assert done.returncode == 0
     assert "'it'\"'\"'s $(touch pwned) `touch pwned`; touch pwned'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("note", "flag"),
+    [
+        ('""', "--note= --figures"),
+        ("null", "--note= --figures"),
+        ("-n is no flag here", "--note='-n is no flag here' --figures"),
+        ('"the set {a, b}"', "--note='the set {a, b}' --figures"),
+    ],
+)
+def test_any_note_or_none_reaches_the_report_as_it_is(workshop, note, flag):
+    done = workshop.snakemake("-n", "results/report.html", "--configfile", workshop.overlay(f"note: {note}"))
+    assert done.returncode == 0, done.stderr
+    assert flag in done.stdout
