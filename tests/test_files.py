@@ -55,6 +55,36 @@ def test_others_may_read_what_is_written_as_the_umask_says(tmp_path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_the_file_it_leads_to_is_written(tmp_path, exists) -> None:
+    link, real = tmp_path / "link", tmp_path / "folder" / "real"
+    real.parent.mkdir()
+    if exists:
+        real.write_text("old")
+    link.symlink_to(real)
+    files.write_text(link, "new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert os.listdir(real.parent) == ["real"]
+
+
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        files.write_text(pipe, "Bücher")
+        assert os.read(reader, 100).decode() == "Bücher"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_folder_is_not_overwritten(tmp_path) -> None:
+    with pytest.raises(IsADirectoryError):
+        files.write_text(tmp_path, "x")
+
+
 @given(LINES)
 def test_lines_make_a_round_trip_whatever_they_hold(lines) -> None:
     """Python's own splitlines would cut at form feeds, next lines and others."""

@@ -18,11 +18,18 @@ class UserError(Exception):
 
 @contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary neighbour of `path`; it takes the real name only once everything is on disk."""
-    path = Path(path)
+    """Open a temporary neighbour of `path`; it takes the real name only once everything is on disk.
+
+    A link stays and its file is replaced. A device or a pipe has no content to keep whole and is written as it is.
+    """
+    encoding = None if "b" in mode else "utf-8"
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, mode, encoding=encoding) as stream:
+            yield stream
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    encoding = None if "b" in mode else "utf-8"
     try:
         with os.fdopen(handle, mode, encoding=encoding) as stream:
             yield stream
