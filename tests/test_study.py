@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from axenat.records import ConfigError
 from axenat.study import merge, parse_study
 from tests.studies import study
 
@@ -134,3 +135,32 @@ def test_a_run_knows_its_corpus() -> None:
     parsed = parse_study(study(runs__ce={"recipe": "small", "corpus": "own"}))
     assert parsed.corpus_of("ce") is parsed.corpora["own"]
     assert parsed.corpus_of("teacher") is parsed.corpora["demo"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["results/runs/ce/test/ell5.score.json", "./results/runs/teacher/valid/beam5.txt", "results/runs/ce", "results",
+     "results/runs", "results/runs/ce/tuned.json", "results/runs/ce/checkpoints/state.safetensors"],
+)  # fmt: skip
+def test_a_file_of_the_study_may_be_asked_for(target) -> None:
+    parse_study(study()).check_targets([target])
+
+
+@pytest.mark.parametrize("start", ["", "./", ".//", "results/../"])
+@pytest.mark.parametrize("end", ["", "/", "/tuned.json", "/test/ell5.txt"])
+def test_a_file_of_an_unknown_run_is_refused_with_the_known_ones(start, end) -> None:
+    with pytest.raises(ConfigError, match="unknown run 'nobody'; known are teacher, ce, axe-delta1"):
+        parse_study(study()).check_targets([f"{start}results/runs/nobody{end}"])
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("ce/test/ell7.score.json", "unknown decoding 'ell7' of ce; allowed is ell5, as its decode.num_length_cand"),
+        ("ce/valid/beam5.txt", "unknown decoding 'beam5' of ce; allowed is ell5"),
+        ("teacher/test/ell5.txt", "unknown decoding 'ell5' of teacher; allowed is beam5, as its decode.beam_size"),
+    ],
+)
+def test_only_the_decoding_that_a_run_has_may_be_asked_for(target, sentence) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        parse_study(study()).check_targets([f"results/runs/{target}"])

@@ -218,11 +218,13 @@ class RunConfig:
 
     @property
     def decode_name(self) -> str:
-        """What this run's translations are called on disk."""
-        if self.objective.name == "left_to_right":
-            return f"beam{self.decode.beam_size}"
-        return f"ell{self.decode.num_length_candidates}"
+        return decode_name(self.objective.name, self.decode.beam_size, self.decode.num_length_candidates)
 
     @property
     def tuned_key(self) -> str:
         return "length_penalty" if self.objective.name == "left_to_right" else "length_multiplier"
+
+
+def decode_name(objective: str, beam_size: int, num_length_candidates: int) -> str:
+    """What a run's translations are called on disk."""
+    return f"beam{beam_size}" if objective == "left_to_right" else f"ell{num_length_candidates}"

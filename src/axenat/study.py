@@ -4,6 +4,8 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from os.path import normpath
+from pathlib import PurePath
 from typing import Any
 
 from axenat.config import TABLE_NAMES, CorpusConfig, RunConfig
@@ -20,6 +22,7 @@ UNUSED_KEYS = {
     "axe": (),
 }
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
+SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +56,25 @@ class Study:
         return self.corpora[self.runs[run].corpus]
 
     def check_targets(self, targets: Iterable[str]) -> None:
-        """A mistyped run is told by its name; Snakemake would only say that no rule makes the file."""
+        """A mistyped name is told beside the known ones; Snakemake would only say that no rule makes the file."""
         for target in targets:
-            folder, _, rest = target.removeprefix("./").removeprefix("results/runs/").partition("/")
-            if target.startswith("results/runs/") and rest and folder not in self.runs:
-                raise ConfigError(f"{target}: unknown run {folder!r}; known are {', '.join(self.runs)}")
+            parts = PurePath(normpath(target)).parts
+            if parts[:2] != ("results", "runs") or len(parts) == 2:
+                continue
+            run = parts[2]
+            if run not in self.runs:
+                raise ConfigError(f"{target}: unknown run {run!r}; known are {', '.join(self.runs)}")
+            if len(parts) == 5 and parts[3] in SPLITS:
+                self._check_decoding(target, run, parts[4].partition(".")[0])
+
+    def _check_decoding(self, target: str, run: str, decoding: str) -> None:
+        """The name in the file must be true: a run is decoded as its configuration says, whatever is asked for."""
+        allowed = self.runs[run].decode_name
+        if decoding != allowed:
+            size = "beam_size" if self.runs[run].objective.name == "left_to_right" else "num_length_candidates"
+            raise ConfigError(
+                f"{target}: unknown decoding {decoding!r} of {run}; allowed is {allowed}, as its decode.{size} says"
+            )
 
     def section(self, kind: str, name: str, stage: str) -> dict[str, Any]:
         """The keys that one stage of a corpus or run depends on, and no others."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axenat.files import UserError, read_json, read_lines, read_yaml, sha256_of
+from axenat.layout import outputs_in
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -167,7 +168,7 @@ def publish_run(tracker: Tracker, folder: Path, parent: str, study: str, data_ve
         metrics = [("valid.bleu", one["bleu"], round(1000 * one["value"])) for one in tuned["candidates"]]
         tracker.log(run_id, metrics=metrics, params={tuned["key"]: tuned["value"], **flat(config)})
         _finish(tracker, run_id, common, [path, folder / "decode.yaml"])
-    for path in sorted(folder.glob("*/*.score.json")):
+    for path in outputs_in(folder, "score.json"):
         score = read_json(path)
         stage = f"score/{score['split']}/{score['decode']}"
         run_id = tracker.run(folder, stage, f"{config['run']}/{stage}", sha256_of(path))

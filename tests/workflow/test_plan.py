@@ -57,6 +57,12 @@ def test_an_unknown_run_is_named_with_the_known_ones(workshop):
     assert "unknown run 'none-such'; known are teacher, ce-raw" in done.stderr
 
 
+def test_a_decoding_that_the_run_does_not_have_is_refused_with_its_own(workshop):
+    done = workshop.snakemake("-n", "results/runs/ce-raw/test/ell7.score.json")
+    assert done.returncode == 2
+    assert "unknown decoding 'ell7' of ce-raw; allowed is ell5" in done.stderr
+
+
 def test_every_rule_has_a_log_a_benchmark_resources_and_an_environment(workshop):
     for path in sorted((workshop.folder / "workflow/rules").glob("*.smk")):
         for block in re.split(r"\n(?=(?:    )?rule)", path.read_text())[1:]:

@@ -29,6 +29,7 @@ wildcard_constraints:
     variant="raw|distilled",
     split="train|valid|test",
     shard="[0-9]+-of-[0-9]+",
+    decode=one_of({run.decode_name for run in STUDY.runs.values()}),
 
 
 def of_corpus(function, *arguments):

@@ -11,6 +11,7 @@ from axenat.evaluate.report_figures import draw_all
 from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.table_text import PrintedTable, from_markdown
 from axenat.files import UserError, iter_lines, read_json, read_text, read_yaml, write_text
+from axenat.layout import outputs_in
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _read_run(folder: Path, missing: list[str]) -> RunRecord:
-    analyses = [_read_or_note(read_json, path, missing) for path in sorted(folder.glob("*/*.analysis.json"))]
+    analyses = [_read_or_note(read_json, path, missing) for path in outputs_in(folder, "analysis.json")]
     if not analyses:
         missing.append(f"{folder.name}: no analysis of its translations")
     return RunRecord(
