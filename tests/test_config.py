@@ -81,6 +81,12 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         # grids
         ("runs__axe__train", {"peak_lr": [0.1, 0.2]}, ["runs.axe has more than one grid", "peak_lr"]),
         ("runs__axe__objective__skip_target_penalty", [], ["runs.axe: the grid of skip_target_penalty is empty"]),
+        (
+            "runs__ce__objective",
+            {"skip_target_penalty": [1, 2]},
+            ["runs.ce: a grid of skip_target_penalty, which masked does not read", "it reads label_smoothing, observe"],
+        ),
+        ("runs__teacher__objective__observe", ["some", "none"], ["runs.teacher", "left_to_right does not read"]),
         ("runs__axe-delta1", {"recipe": "small"}, ["runs.axe-delta1 is defined twice"]),
         # what is missing, and names that are none
         ("study", ..., ["study is missing"]),

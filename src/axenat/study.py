@@ -3,12 +3,12 @@
 import itertools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os.path import normpath
 from pathlib import PurePath
 from typing import Any
 
-from axenat.config import TABLE_NAMES, CorpusConfig, RunConfig
+from axenat.config import TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
 from axenat.records import ConfigError, as_plain, build, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -201,11 +201,21 @@ def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], 
     section, key, grid = axes[0]
     if not grid:
         raise ConfigError(f"runs.{name}: the grid of {key} is empty")
+    if section == "objective":
+        _check_grid_is_read(name, key, run[section].get("name"))
     members = {}
     for value, _ in itertools.groupby(grid):
         over = {section: {key: value}} if section else {key: value}
         members[f"{name}-{SHORT_NAMES.get(key, key.replace('_', '-'))}{value}"] = merge(run, over)
     return members, key
+
+
+def _check_grid_is_read(run: str, key: str, objective: Any) -> None:
+    """Else the grid would train the same model several times and choose among equals."""
+    unused = UNUSED_KEYS.get(objective, ()) if isinstance(objective, str) else ()
+    if key in unused:
+        read = [item.name for item in fields(ObjectiveConfig) if item.name not in ("name", *unused)]
+        raise ConfigError(f"runs.{run}: a grid of {key}, which {objective} does not read; it reads {', '.join(read)}")
 
 
 def _check_references(study: Study) -> None:
