@@ -132,6 +132,7 @@ def test_a_missing_file_is_refused_by_name(tmp_path, read) -> None:
         (files.read_yaml, b"\xff", "not valid YAML"),
         (files.read_mapping, b"- a", "expected keys and values"),
         (files.read_mapping, b"", "expected keys and values"),
+        (files.read_record, b"[1]", "expected keys and values"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_sentence(tmp_path, read, content, sentence) -> None:
@@ -140,6 +141,16 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(tmp_path, read, content,
     with pytest.raises(UserError, match=sentence) as caught:
         read(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_without_the_keys_that_its_reader_needs_is_another_file(tmp_path) -> None:
+    path = tmp_path / "a.json"
+    files.write_json(path, {"a": {"b": 1}, "c": None})
+    for read in (files.read_record, files.read_mapping):
+        assert read(path, "a.b", "c") == {"a": {"b": 1}, "c": None}
+        for key in ("d", "a.x", "c.x", "a.b.x"):
+            with pytest.raises(UserError, match=rf"a\.json: {key} is missing; expected the keys c, {key}"):
+                read(path, "c", key)
 
 
 def test_a_folder_is_no_text_file(tmp_path) -> None:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from axenat.records import ConfigError, at_least, one_of, share
+from axenat.records import ConfigError, at_least, between, one_of, share
 
+MOST_SEED = 2**63 - 1  # what torch takes
+LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
 MOST_REFERENCES = 8  # every sentence of the grammar has at least half as many translations again
 
 
@@ -17,6 +19,7 @@ class GrammarConfig:
     test: int = 500
 
     def __post_init__(self) -> None:
+        between("grammar.seed", self.seed, 0, MOST_SEED)
         for split in ("train", "valid", "test"):
             at_least(f"grammar.{split}", getattr(self, split), 1)
 
@@ -190,11 +193,11 @@ class DecodeConfig:
     def __post_init__(self) -> None:
         for name in ("beam_size", "num_length_candidates", "tokens_per_batch"):
             at_least(f"decode.{name}", getattr(self, name), 1)
-        for name, low in (("length_penalties", 0.0), ("length_multipliers", 0.5)):
+        for key, name in (("length_penalty", "length_penalties"), ("length_multiplier", "length_multipliers")):
             values = getattr(self, name)
             if not values:
                 raise ConfigError(f"decode.{name} must hold at least one number, got an empty list")
-            at_least(f"each number of decode.{name}", min(values), low)
+            at_least(f"each number of decode.{name}", min(values), LEAST_TUNED[key])
 
 
 TARGET_SIDES = ("raw", "distilled")
@@ -214,7 +217,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         one_of("target_side", self.target_side, TARGET_SIDES)
-        at_least("seed", self.seed, 0)
+        between("seed", self.seed, 0, MOST_SEED)
 
     @property
     def decode_name(self) -> str:

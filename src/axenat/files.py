@@ -134,11 +134,26 @@ def read_yaml(path: str | Path) -> Any:
         raise UserError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
 
 
-def read_mapping(path: str | Path) -> dict[str, Any]:
-    """A YAML file of keys and values."""
-    values = read_yaml(path)
+def read_mapping(path: str | Path, *keys: str) -> dict[str, Any]:
+    """A YAML file of keys and values; `keys` must be among them."""
+    return require(path, read_yaml(path), *keys)
+
+
+def read_record(path: str | Path, *keys: str) -> dict[str, Any]:
+    """A JSON file of keys and values; `keys` must be among them."""
+    return require(path, read_json(path), *keys)
+
+
+def require(where: str | Path, values: Any, *keys: str) -> dict[str, Any]:
+    """`values` if it has these keys, `a.b` being b in the section a: a wrong file shows when it is read."""
     if not isinstance(values, dict):
-        raise UserError(f"{path}: expected keys and values, got {str(values)[:50]!r}")
+        raise UserError(f"{where}: expected keys and values, got {str(values)[:50]!r}")
+    for key in keys:
+        place: Any = values
+        for part in key.split("."):
+            if not isinstance(place, dict) or part not in place:
+                raise UserError(f"{where}: {key} is missing; expected the keys {', '.join(keys)}")
+            place = place[part]
     return values
 
 

@@ -25,6 +25,11 @@ def at_least(where: str, value: float, low: float) -> None:
         raise ConfigError(f"{where} must be >= {low}, got {value}")
 
 
+def between(where: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{where} must be from {low} to {high}, got {value}")
+
+
 def share(where: str, value: float) -> None:
     if not 0.0 <= value < 1.0:
         raise ConfigError(f"{where} must be at least 0 and below 1, got {value}")

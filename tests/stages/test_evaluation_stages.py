@@ -186,6 +186,27 @@ def test_the_report_of_a_study_that_has_not_begun_is_a_page_too(tmp_path: Path) 
     assert "none.json: no such file" in (tmp_path / "report.html").read_text("utf-8")
 
 
+def test_a_wrong_file_is_named_with_the_keys_that_are_expected(results: Path) -> None:
+    summarise_all(results)
+    tuned, config = results / "runs/ce-raw/tuned.json", results / "runs/ce-raw/config.yaml"
+    scored = results / "runs/ce-raw/test/d.score.json"
+    write_yaml(results / "other.yaml", {"run": "ce-raw", "corpus": "demo", "objective": "masked"})
+    write_json(results / "best.json", {"checkpoints": []})
+    with pytest.raises(UserError, match=r"other\.yaml: objective.name is missing; expected the keys run, corpus"):
+        score_run(results, "ce-raw", "--run-config", results / "other.yaml")
+    with pytest.raises(UserError, match=r"best\.json: key is missing; expected the keys key, value"):
+        score_run(results, "ce-raw", "--tuned", results / "best.json")
+    outputs = ("--out", results / "s.json", "--markdown", results / "s.md", "--csv", results / "s.csv")
+    with pytest.raises(UserError, match=r"tuned\.json: corpus is missing; expected the keys run, corpus, objective"):
+        call(summarise, "--study-name", "toy", "--scores", tuned, *outputs)
+    with pytest.raises(UserError, match=r"tuned\.json: group is missing; expected the keys group, key, chosen"):
+        call(summarise, "--study-name", "toy", "--scores", scored, "--choices", tuned, *outputs)
+    flags = ("--tuned", results / "best.json", "--run-configs", config, "--out", results / "c.json")
+    with pytest.raises(UserError, match=r"best\.json: run is missing; expected the keys run, key, value, candidates"):
+        call(choose, "--group", "g", "--key", "seed", *flags)
+    assert not list(results.glob("[sc].*"))
+
+
 def test_bad_input_leaves_no_score_behind(results: Path) -> None:
     write_lines(results / "ref1", REFERENCE[:-1])
     with pytest.raises(UserError, match="30 hypotheses but 29"):

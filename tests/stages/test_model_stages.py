@@ -184,6 +184,21 @@ def test_a_folder_that_does_not_fit_together_is_refused_before_anything_is_writt
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({}, "download.yaml.source_language is missing"),
+        ({**DOWNLOAD, "grammar": None}, "exactly one of grammar and folder"),
+        ({**DOWNLOAD, "grammar": {"sed": 1}}, "download.yaml.grammar.sed is not a known key"),
+    ],
+)
+def test_download_refuses_a_bad_config_in_words(tmp_path, config, sentence) -> None:
+    write_yaml(tmp_path / "download.yaml", config)
+    with pytest.raises(UserError, match=sentence):
+        run(download, config=tmp_path / "download.yaml", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 @each_run
 def test_training_leaves_its_history_its_best_checkpoints_and_where_it_came_from(house, name) -> None:
     folder = house.runs[name]
@@ -219,6 +234,22 @@ def test_a_changed_or_missing_checkpoint_is_not_averaged(house, tmp_path) -> Non
         damage()
         with pytest.raises(UserError, match=r"is missing or changed since .*best\.json was written"):
             run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"value": 1.0}, "checkpoints is missing"),
+        ({"checkpoints": []}, "checkpoints must be a list of at least one"),
+        ({"checkpoints": {"a": 1}}, "checkpoints must be a list of at least one"),
+        ({"checkpoints": [{"file": "a"}]}, "checkpoints: sha256 is missing; expected the keys file, sha256, step"),
+    ],
+)
+def test_average_refuses_a_file_that_names_no_checkpoints(tmp_path, content, sentence) -> None:
+    write_json(tmp_path / "best.json", content)
+    with pytest.raises(UserError, match=sentence):
+        run(average, best=tmp_path / "best.json", subwords=tmp_path, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

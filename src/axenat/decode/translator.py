@@ -1,5 +1,6 @@
 """A run's folder as a translator: lines of text in, lines of text out, in order."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from axenat.config import DecodeConfig, RunConfig
+from axenat.config import LEAST_TUNED, DecodeConfig, RunConfig
 from axenat.data.batches import pad, plan_batches
 from axenat.data.subwords import Subwords, undo
 from axenat.data.text import clean_line, detokenise, tokenise
 from axenat.data.vocab import EOS, Vocab
 from axenat.decode.beam import beam_search
 from axenat.decode.parallel import parallel_decode
-from axenat.files import UserError, read_json, read_mapping
+from axenat.files import UserError, read_mapping, read_record
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
@@ -58,6 +59,14 @@ def read_run_config(path: Path) -> RunFolder:
                      text["target_language"], text["joint"])  # fmt: skip
 
 
+def _tuned_value(path: Path, least: float) -> float:
+    value = read_record(path, "value")["value"]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value < math.inf:
+        raise UserError(f"{path}: value must be a number >= {least}, got {value!r}; tune the run again")
+    return float(value)
+
+
 def new_model(folder: RunFolder, objective: Objective, source_vocab: Vocab, target_vocab: Vocab) -> Transformer:
     return Transformer(
         folder.run.model, len(source_vocab), len(target_vocab),
@@ -93,7 +102,7 @@ class Translator:
         tuned = path / "tuned.json"
         self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers
         # Before tuning, the grid's first value serves.
-        self.value: float = read_json(tuned)["value"] if tuned.exists() else self.grid[0]
+        self.value = _tuned_value(tuned, LEAST_TUNED[self.tuned_key]) if tuned.exists() else self.grid[0]
 
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
         """Plain text in; `value` stands in for the tuned length multiplier or penalty."""
