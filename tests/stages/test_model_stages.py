@@ -3,6 +3,8 @@
 import argparse
 import io
 import json
+import shutil
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ import torch
 from safetensors.numpy import load_file
 
 from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_yaml
+from axenat.layout import SUBWORD_FILES
 from axenat.records import as_plain
 from axenat.stages import (
     analyse,
@@ -223,6 +226,25 @@ def test_the_model_is_the_mean_of_the_best_checkpoints(house, name) -> None:
         np.testing.assert_allclose(mean, expected, rtol=1e-6, atol=1e-8)
     for file in ("codes.source", "vocab.target"):
         assert (folder / file).read_bytes() == (house.subwords / file).read_bytes()
+
+
+def test_the_same_checkpoints_and_texts_give_the_same_bytes(house, tmp_path) -> None:
+    """Also in another process, where the library shuffles metadata in another way."""
+    folder = house.runs["axe"]
+    flags = ["--best", folder / "best.json", "--subwords", house.subwords, "--out", tmp_path]
+    for _ in range(2):
+        subprocess.run([sys.executable, "-m", "axenat.cli", "average", *map(str, flags)], check=True)
+        assert (tmp_path / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("name", SUBWORD_FILES)
+def test_a_model_refuses_codes_or_a_vocabulary_that_lost_lines(house, tmp_path, name) -> None:
+    folder = tmp_path / "axe"
+    shutil.copytree(house.runs["axe"], folder)
+    lines = read_lines(folder / name)
+    write_lines(folder / name, lines[: len(lines) // 2])
+    with pytest.raises(UserError, match=rf"{name} is not the file that model.safetensors was made with"):
+        run(translate, model=folder)
 
 
 def test_a_changed_or_missing_checkpoint_is_not_averaged(house, tmp_path) -> None:

@@ -22,6 +22,7 @@ from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
 from axenat.progress import progress
 from axenat.records import build
+from axenat.train.average import check_texts
 from axenat.train.checkpoint import load_tensors, load_weights
 
 # Keys of a run's config.yaml that are about its text, not about its training.
@@ -83,6 +84,9 @@ class Translator:
             raise UserError(f"{path}: no such folder; give a run's folder, such as results/runs/teacher")
         self.folder = read_run_config(path / "config.yaml")
         self.device = device
+        weights = path / "model.safetensors"
+        tensors, metadata = load_tensors(weights)
+        check_texts(path, metadata)
         self.source_vocab, self.target_vocab = (
             Vocab.load(path / "vocab.source"),
             Vocab.load(path / "vocab.target"),
@@ -91,8 +95,7 @@ class Translator:
         self.target_subwords = Subwords.load(path / "codes.target")
         self.objective = objective_of(self.folder.run.objective)
         self.model = new_model(self.folder, self.objective, self.source_vocab, self.target_vocab)
-        weights = path / "model.safetensors"
-        load_weights(self.model, load_tensors(weights)[0], weights)
+        load_weights(self.model, tensors, weights)
         self.model.to(device).eval()
         self.tuned_key = self.folder.run.tuned_key
         decode = read_mapping(path / "decode.yaml")
