@@ -1,6 +1,7 @@
 """What Snakemake plans before anything has run."""
 
 import re
+import shutil
 
 import pytest
 
@@ -49,6 +50,28 @@ def test_a_bad_configuration_is_refused_in_one_sentence_when_the_graph_is_made(w
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr + done.stdout
     assert not (workshop.folder / "results").exists()
+
+
+def test_a_file_laid_over_the_study_leaves_its_runs_in_order(workshop):
+    overlay = workshop.overlay("runs: {new: {recipe: small}, axe-distilled: {objective: {skip_target_penalty: 3}}}")
+    report = [line for line in workshop.snakemake("-n", "all").stdout.splitlines() if "axenat report" in line]
+    overlaid = workshop.snakemake("-n", "all", "--configfile", overlay).stdout.replace(" results/runs/new --", " --")
+    assert report[0] in overlaid
+
+
+def test_a_file_is_laid_over_the_demo_study_in_any_working_folder(workshop, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    overlay = workshop.overlay("note: from far away")
+    done = workshop.snakemake("-n", "all", "--directory", str(elsewhere), "--configfile", overlay)
+    assert done.returncode == 0, done.stderr
+    assert "--study-name demo --note='from far away'" in done.stdout
+
+
+def test_a_working_folder_with_a_study_of_its_own_uses_that(workshop, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "config").mkdir()
+    shutil.copy(workshop.folder / "config/tiny.yaml", elsewhere / "config/config.yaml")
+    assert "--study-name tiny" in workshop.snakemake("-n", "all", "--directory", str(elsewhere)).stdout
 
 
 def test_an_unknown_run_is_named_with_the_known_ones(workshop):
