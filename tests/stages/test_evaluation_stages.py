@@ -155,6 +155,7 @@ def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Pat
 def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(results: Path) -> None:
     summarise_all(results)
     write_text(results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind')
+    write_json(results / "runs" / "teacher" / "provenance.json", {"commit": "c"})
     folders = [results / "runs" / run for run in RUNS]
     inputs = (
         "--summary",
@@ -172,7 +173,9 @@ def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(resul
     call(report, *inputs, *shown, "--study-name", "toy", "--note", "made up", *outputs)
     page = (results / "report.html").read_text("utf-8")
     assert all(run in page for run in RUNS) and "made up" in page
-    assert "provenance.json: no such file" in page
+    assert "teacher/history.jsonl: no such file" in page
+    assert "provenance.json: no such file" not in page  # a restored run has none
+    assert "machine are unknown: ce-raw, axe-raw-1, axe-raw-2." in page
     assert page.count('<table class="printed">') == 4 and "without BLEU by length" in page
     assert "odd.md: not a table" in page
     drawn = {path.name for path in (results / "figures").iterdir()}

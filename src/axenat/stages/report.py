@@ -47,6 +47,7 @@ def main(args: argparse.Namespace) -> None:
 
 def _read_run(folder: Path, missing: list[str]) -> RunRecord:
     analyses = [_read_or_note(read_record, path, missing) for path in outputs_in(folder, "analysis.json")]
+    made = folder / "provenance.json"  # a run that DVC restored has none; the page says so in its place
     if not analyses:
         missing.append(f"{folder.name}: no analysis of its translations")
     return RunRecord(
@@ -54,7 +55,7 @@ def _read_run(folder: Path, missing: list[str]) -> RunRecord:
         config=_read_or_note(read_mapping, folder / "config.yaml", missing),
         history=_read_or_note(_read_history, folder / "history.jsonl", missing) or [],
         tuned=_read_or_note(read_record, folder / "tuned.json", missing),
-        provenance=_read_or_note(read_record, folder / "provenance.json", missing),
+        provenance=_read_or_note(read_record, made, missing) if made.exists() else None,
         analyses=[analysis for analysis in analyses if analysis],
     )
 
