@@ -137,20 +137,23 @@ def test_a_run_knows_its_corpus() -> None:
     assert parsed.corpus_of("teacher") is parsed.corpora["demo"]
 
 
+RULES = ("all", "train")
+
+
 @pytest.mark.parametrize(
     "target",
-    ["results/runs/ce/test/ell5.score.json", "./results/runs/teacher/valid/beam5.txt", "results/runs/ce", "results",
-     "results/runs", "results/runs/ce/tuned.json", "results/runs/ce/checkpoints/state.safetensors"],
+    ["all", "train", "results/runs/ce/test/ell5.score.json", "./results/runs/teacher/valid/beam5.txt",
+     "results/runs", "results/runs/ce", "results/runs/ce/tuned.json", "results/runs/ce/checkpoints/state.safetensors"],
 )  # fmt: skip
 def test_a_file_of_the_study_may_be_asked_for(target) -> None:
-    parse_study(study()).check_targets([target])
+    parse_study(study()).check_targets([target], RULES)
 
 
 @pytest.mark.parametrize("start", ["", "./", ".//", "results/../"])
 @pytest.mark.parametrize("end", ["", "/", "/tuned.json", "/test/ell5.txt"])
 def test_a_file_of_an_unknown_run_is_refused_with_the_known_ones(start, end) -> None:
     with pytest.raises(ConfigError, match="unknown run 'nobody'; known are teacher, ce, axe-delta1"):
-        parse_study(study()).check_targets([f"{start}results/runs/nobody{end}"])
+        parse_study(study()).check_targets([f"{start}results/runs/nobody{end}"], RULES)
 
 
 @pytest.mark.parametrize(
@@ -163,4 +166,9 @@ def test_a_file_of_an_unknown_run_is_refused_with_the_known_ones(start, end) -> 
 )
 def test_only_the_decoding_that_a_run_has_may_be_asked_for(target, sentence) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        parse_study(study()).check_targets([f"results/runs/{target}"])
+        parse_study(study()).check_targets([f"results/runs/{target}"], RULES)
+
+
+def test_an_unknown_rule_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="unknown rule 'trane'; known are all, train"):
+        parse_study(study()).check_targets(["train", "trane"], RULES)

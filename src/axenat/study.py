@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os.path import normpath
 from pathlib import PurePath
@@ -55,9 +55,14 @@ class Study:
     def corpus_of(self, run: str) -> CorpusConfig:
         return self.corpora[self.runs[run].corpus]
 
-    def check_targets(self, targets: Iterable[str]) -> None:
-        """A mistyped name is told beside the known ones; Snakemake would only say that no rule makes the file."""
+    def check_targets(self, targets: Iterable[str], rules: Sequence[str]) -> None:
+        """A mistyped name is told beside the known ones; Snakemake would only say that no rule makes the file.
+
+        All files of a study lie in folders, so a target without a slash can only be a rule.
+        """
         for target in targets:
+            if "/" not in target and target not in rules:
+                raise ConfigError(f"unknown rule {target!r}; known are {', '.join(rules)}")
             parts = PurePath(normpath(target)).parts
             if parts[:2] != ("results", "runs") or len(parts) == 2:
                 continue

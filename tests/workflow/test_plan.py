@@ -80,6 +80,29 @@ def test_an_unknown_run_is_named_with_the_known_ones(workshop):
     assert "unknown run 'none-such'; known are teacher, ce-raw" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("trane",), ("all", "--until", "encode", "trane"), ("all", "--forcerun=trane"), ("all", "-O", "trane"),
+     ("--cores", "1", "trane")],
+)  # fmt: skip
+def test_an_unknown_rule_is_named_with_the_known_ones(workshop, arguments):
+    done = workshop.snakemake("-n", *arguments)
+    assert done.returncode == 2
+    assert re.search("unknown rule 'trane'; known are .*train.*, all", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--cores", "1", "--", "results/runs/ce-raw/best.json"),
+        ("all", "-U", "encode", "--configfile", "config/tiny.yaml"),
+        ("all", "-R", "score", "results/summary.json", "--omit-from", "report"),
+    ],
+)
+def test_rules_and_files_that_exist_are_taken_wherever_they_stand(workshop, arguments):
+    workshop.plan(*arguments)
+
+
 def test_a_decoding_that_the_run_does_not_have_is_refused_with_its_own(workshop):
     done = workshop.snakemake("-n", "results/runs/ce-raw/test/ell7.score.json")
     assert done.returncode == 2
