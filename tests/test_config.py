@@ -25,7 +25,15 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("runs__ce__modle", {}, ["runs.ce.modle is not a known key", "model"]),
         ("recipes__small__train__lr", 0.1, ["runs.teacher.train.lr is not a known key", "peak_lr"]),
         ("runs__ce__model__5", 1, ["runs.ce.model.5 is not a known key"]),
+        ("recipes__spare", {"modle": {}}, ["recipes.spare.modle is not a known key", "model"]),
+        ("recipes__spare", {"train": {"lr": 1}}, ["recipes.spare.train.lr is not a known key", "peak_lr"]),
         # wrong types
+        ("recipes__spare", {"train": {"steps": "ten"}}, ["recipes.spare.train.steps must be a whole number"]),
+        ("recipes__spare", {"train": {"steps": [1, "ten"]}}, ["recipes.spare.train.steps must be a whole number"]),
+        ("recipes__spare", {"train": 3}, ["recipes.spare.train must be a mapping of keys, got 3"]),
+        ("recipes__spare", None, ["recipes.spare must be a mapping of names, got None"]),
+        ("note", 3, ["note must be text, got 3"]),
+        ("note", ["a"], ["note must be text, got ['a']"]),
         ("recipes__small__train__steps", "ten", ["train.steps must be a whole number", "the text 'ten'"]),
         ("recipes__small__train__steps", 1.5, ["train.steps must be a whole number, got 1.5"]),
         ("recipes__small__train__steps", True, ["train.steps must be a whole number, got True"]),
@@ -68,6 +76,14 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("corpora__demo__references", 0, ["corpora.demo", "references must be >= 1, got 0"]),
         ("corpora__demo__clean", {"max_length": 0}, ["clean.max_length must be >= 1, got 0"]),
         ("corpora__demo__analysis", {"length_bounds": [3, 2]}, ["analysis.length_bounds", "rise", "[3, 2]"]),
+        (
+            "corpora__demo__analysis",
+            {"length_bounds": [0, 9]},
+            ["analysis.length_bounds", "from 1 that rise", "[0, 9]"],
+        ),
+        ("corpora__demo__analysis", {"length_bounds": [-5, 9]}, ["analysis.length_bounds", "from 1", "[-5, 9]"]),
+        ("corpora__own__source_language", "xx", ["corpora.own: source_language must be one of as, bn", "got 'xx'"]),
+        ("corpora__own__target_language", "../de", ["target_language must be one of", "got '../de'"]),
         # what does not fit together
         ("corpora__demo__folder", "texts", ["corpora.demo", "exactly one of grammar and folder"]),
         ("corpora__own__folder", None, ["corpora.own", "exactly one of grammar and folder"]),
@@ -106,6 +122,15 @@ def test_a_refusal_names_the_key_what_is_wrong_and_what_is_allowed(path, value, 
     assert "\n" not in message
     for word in words:
         assert word in message
+
+
+def test_a_recipe_may_leave_to_its_runs_what_they_must_say() -> None:
+    spare = {
+        "seed": [1, 2],
+        "model": {"heads": 3},
+        "objective": {"name": "masked", "skip_target_penalty": [1, 2]},
+    }
+    assert parse_study(study(recipes__spare=spare))
 
 
 def test_a_configuration_that_is_no_mapping_is_refused() -> None:

@@ -61,6 +61,7 @@ def test_a_grid_becomes_one_named_run_for_each_value() -> None:
     [
         ("runs__axe__objective__skip_target_penalty", [3], ["axe-delta3"]),
         ("runs__axe__objective__skip_target_penalty", [2, 2, 4], ["axe-delta2", "axe-delta4"]),
+        ("runs__axe__objective__skip_target_penalty", [1, 1, 2, 1.0], ["axe-delta1", "axe-delta2"]),
         ("runs__ce__seed", [1, 2, 3], ["ce-seed1", "ce-seed2", "ce-seed3"]),
         ("runs__ce__train", {"peak_lr": [0.001, 0.002]}, ["ce-peak-lr0.001", "ce-peak-lr0.002"]),
         ("runs__ce__model", {"dropout": [0.1, 0.3]}, ["ce-dropout0.1", "ce-dropout0.3"]),

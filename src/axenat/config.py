@@ -6,6 +6,11 @@ from axenat.records import ConfigError, at_least, between, one_of, share
 
 MOST_SEED = 2**63 - 1  # what torch takes
 LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
+# Those that the Moses tokeniser knows, which needs more than the workflow should import.
+LANGUAGES = (
+    "as", "bn", "ca", "cs", "de", "el", "en", "es", "et", "fi", "fr", "ga", "gu", "hi", "hu", "is", "it", "kn", "lt",
+    "lv", "ml", "mni", "mr", "nl", "or", "pa", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "ta", "tdt", "te", "yue", "zh",
+)  # fmt: skip
 MOST_REFERENCES = 8  # every sentence of the grammar has at least half as many translations again
 
 
@@ -70,8 +75,9 @@ class AnalysisConfig:
     long_above: int = 30  # Figure 3, right
 
     def __post_init__(self) -> None:
-        if list(self.length_bounds) != sorted(set(self.length_bounds)) or not self.length_bounds:
-            raise ConfigError(f"analysis.length_bounds must be whole numbers that rise, got {list(self.length_bounds)}")
+        bounds = list(self.length_bounds)
+        if not bounds or bounds[0] < 1 or bounds != sorted(set(bounds)):
+            raise ConfigError(f"analysis.length_bounds must be whole numbers from 1 that rise, got {bounds}")
         at_least("analysis.long_above", self.long_above, self.short_below - 1)
 
 
@@ -91,6 +97,8 @@ class CorpusConfig:
     def __post_init__(self) -> None:
         if (self.grammar is None) == (self.folder is None):
             raise ConfigError("a corpus needs exactly one of grammar and folder")
+        one_of("source_language", self.source_language, LANGUAGES)
+        one_of("target_language", self.target_language, LANGUAGES)
         if self.source_language == self.target_language:
             raise ConfigError(f"source_language and target_language must differ, both are {self.source_language!r}")
         if self.grammar and (self.source_language, self.target_language) != ("en", "de"):

@@ -1,6 +1,5 @@
 """A study: corpora, recipes, and the runs that recipes and grids expand into."""
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -9,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from axenat.config import TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
-from axenat.records import ConfigError, as_plain, build, one_of
+from axenat.records import ConfigError, as_plain, build, check_part, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
@@ -135,9 +134,11 @@ def parse_study(values: Any) -> Study:
             runs[member] = build(RunConfig, item, f"runs.{name}")
         if key:
             grids[name] = Grid(name=name, key=key, runs=tuple(members))
+    for name, recipe in recipes.items():  # last, so that a run's mistake is told by the run
+        _check_recipe(f"recipes.{_name('recipes', name)}", recipe)
     study = Study(
         name=_name("study", values["study"]),
-        note=str(values.get("note") or "").strip(),
+        note=_note(values.get("note")),
         corpora=corpora,
         runs=runs,
         grids=grids,
@@ -157,6 +158,12 @@ def _name(where: str, name: Any) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigError(f"{where}: {name!r} is not a name; use letters, digits, dots and hyphens")
     return name
+
+
+def _note(text: Any) -> str:
+    if text is not None and not isinstance(text, str):
+        raise ConfigError(f"note must be text, got {text!r}; put it in quotes")
+    return (text or "").strip()
 
 
 def _tables(names: Any) -> tuple[str, ...]:
@@ -189,28 +196,45 @@ def _with_recipe(name: str, run: Any, recipes: Mapping[str, Any]) -> dict[str, A
     return merge(_mapping(recipes[recipe], f"recipes.{recipe}"), differences)
 
 
-def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
-    """A list where one value belongs is a grid: one named run for each of its values."""
-    axes: list[tuple[str, str, list[Any]]] = []
-    if isinstance(run.get("seed"), list):
-        axes.append(("", "seed", run["seed"]))
+def _check_recipe(where: str, recipe: Any) -> None:
+    """Keys and types; what values fit together only a run can tell."""
+    members = [dict(_mapping(recipe, where))]
+    for section, key, grid in _grids(members[0]):
+        members = [merge(member, _at(section, key, value)) for member in members for value in grid]
+    for member in members:
+        check_part(RunConfig, member, where)
+
+
+def _grids(run: Mapping[str, Any]) -> list[tuple[str, str, list[Any]]]:
+    """Section, key and values of each list where one value belongs."""
+    found = [("", "seed", run["seed"])] if isinstance(run.get("seed"), list) else []
     for section in SECTIONS_WITH_GRIDS:
         keys = run.get(section)
         if isinstance(keys, Mapping):
-            axes += [(section, key, value) for key, value in keys.items() if isinstance(value, list)]
-    if not axes:
+            found += [(section, key, value) for key, value in keys.items() if isinstance(value, list)]
+    return found
+
+
+def _at(section: str, key: str, value: Any) -> dict[str, Any]:
+    return {section: {key: value}} if section else {key: value}
+
+
+def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
+    """A list where one value belongs is a grid: one named run for each of its values."""
+    grids = _grids(run)
+    if not grids:
         return {name: run}, None
-    if len(axes) > 1:
-        where = ", ".join(key for _, key, _ in axes)
+    if len(grids) > 1:
+        where = ", ".join(key for _, key, _ in grids)
         raise ConfigError(f"runs.{name} has more than one grid ({where}); give each its own run")
-    section, key, grid = axes[0]
+    section, key, grid = grids[0]
     if not grid:
         raise ConfigError(f"runs.{name}: the grid of {key} is empty")
     if section == "objective":
         _check_grid_is_read(name, key, run[section].get("name"))
     members = {}
-    for value, _ in itertools.groupby(grid):
-        over = {section: {key: value}} if section else {key: value}
+    for value in (value for i, value in enumerate(grid) if value not in grid[:i]):  # 1 and 1.0 are the same
+        over = _at(section, key, value)
         members[f"{name}-{SHORT_NAMES.get(key, key.replace('_', '-'))}{value}"] = merge(run, over)
     return members, key
 
