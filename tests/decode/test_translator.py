@@ -68,6 +68,15 @@ def test_a_line_beyond_the_models_positions_is_cut_and_still_translated(folder) 
     assert found.score < 0
 
 
+@pytest.mark.parametrize(("words", "cut"), [(22, 0), (23, 0), (24, 1), (60, 1)])
+def test_only_lines_beyond_the_models_positions_count_as_cut(axe, words, cut) -> None:
+    assert axe.model.max_positions == 24  # one of them for the end of the sentence
+    axe.translate([" ".join(["man"] * words), "a car", ""])
+    assert axe.num_cut == cut
+    axe.translate(["a car"])
+    assert axe.num_cut == 0
+
+
 def test_the_tuned_value_is_used_unless_another_is_given(folder) -> None:
     translator = Translator(folder, CPU)
     assert translator.value == translator.grid[0]

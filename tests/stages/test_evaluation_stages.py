@@ -145,6 +145,13 @@ def test_only_the_tables_asked_for_are_written(results: Path) -> None:
     assert make_tables(results, "--names", "lengths").keys() == {"lengths.md", "lengths.csv"}
 
 
+def test_tables_that_are_no_longer_asked_for_go_and_other_files_stay(results: Path) -> None:
+    make_tables(results)
+    write_text(results / "study-tables" / "results.md", "of summarise")
+    kept = make_tables(results, "--names", "lengths")
+    assert kept.keys() == {"lengths.md", "lengths.csv", "results.md"}
+
+
 def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Path) -> None:
     written = make_tables(tmp_path)
     for name in ("target_sides", "length_multiplier", "lengths", "repetitions"):

@@ -322,6 +322,13 @@ def test_translate_reads_standard_input_and_writes_standard_output(house, tmp_pa
     assert printed == [*read_lines(tmp_path / "out.txt"), ""]
 
 
+def test_translate_says_once_how_many_lines_were_cut(house, tmp_path, caplog) -> None:
+    write_lines(tmp_path / "in.txt", ["man " * 200, "the old man", "man " * 300])
+    run(translate, model=house.runs["axe"], input=tmp_path / "in.txt", output=tmp_path / "out.txt")
+    (said,) = caplog.messages
+    assert said == "2 of 3 lines were cut to the model's 127 subwords"
+
+
 def analysis_of(house, name: str, tmp_path, **changes) -> dict:
     hypothesis = tmp_path / "hypothesis.txt"
     run(translate, model=house.runs[name], input=house.data / "valid.en", output=hypothesis)

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ ENVIRONMENT = "../../environment.yml"
 
 
 def one_of(names):
-    return "|".join(names) or "(?!)"  # a pattern that nothing matches
+    return "|".join(map(re.escape, names)) or "(?!)"  # a pattern that nothing matches
 
 
 wildcard_constraints:

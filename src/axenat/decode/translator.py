@@ -13,7 +13,7 @@ from axenat.config import LEAST_TUNED, DecodeConfig, RunConfig
 from axenat.data.batches import pad, plan_batches
 from axenat.data.subwords import Subwords, undo
 from axenat.data.text import clean_line, detokenise, tokenise
-from axenat.data.vocab import EOS, Vocab
+from axenat.data.vocab import EOS, Vocab, split_tokens
 from axenat.decode.beam import beam_search
 from axenat.decode.parallel import parallel_decode
 from axenat.files import UserError, read_mapping, read_record
@@ -105,6 +105,7 @@ class Translator:
         tuned = path / "tuned.json"
         self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers
         # Before tuning, the grid's first value serves.
+        self.num_cut = 0  # lines of the last call that were longer than the model's positions
         self.value = _tuned_value(tuned, LEAST_TUNED[self.tuned_key]) if tuned.exists() else self.grid[0]
 
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
@@ -116,6 +117,7 @@ class Translator:
         """Tokenised text in. An empty line stays empty; what exceeds the model's positions is cut off."""
         value = self.value if value is None else value
         sources = [self.encode(line) for line in lines]
+        self.num_cut = sum(self._is_cut(line, source) for line, source in zip(lines, sources, strict=True))
         results = [Translation("", "", "", 0.0)] * len(lines)
         filled = np.array([i for i, source in enumerate(sources) if len(source) > 1], dtype=np.int64)
         if not len(filled):
@@ -131,6 +133,10 @@ class Translator:
     def encode(self, words: str) -> list[int]:
         ids = self.source_vocab.encode(self.source_subwords.apply(words))
         return [*ids[: self.model.max_positions - 1], EOS]
+
+    def _is_cut(self, words: str, ids: list[int]) -> bool:
+        full = len(ids) == self.model.max_positions
+        return full and len(split_tokens(self.source_subwords.apply(words))) >= self.model.max_positions
 
     def encode_target(self, words: str) -> list[int]:
         ids = self.target_vocab.encode(self.target_subwords.apply(words))

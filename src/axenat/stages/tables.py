@@ -32,6 +32,9 @@ def main(args: argparse.Namespace) -> None:
         choices=_existing(read_record, args.choices, *CHOICE_KEYS),
         missing=[f"Missing, {path}: no such file." for path in args.choices if not path.exists()],
     )
+    for name in set(TABLE_NAMES) - set(args.names):  # of an earlier study that asked for more
+        for ending in ("md", "csv"):
+            (args.out / f"{name}.{ending}").unlink(missing_ok=True)
     for name in args.names:
         table = TABLES[name](study)
         write_text(args.out / f"{name}.md", to_markdown(printed(table)))
