@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -78,6 +80,14 @@ def test_a_pipe_is_written_and_stays_a_pipe(tmp_path) -> None:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_standard_output_is_written_and_not_replaced_even_if_it_is_a_file(tmp_path) -> None:
+    code = "from axenat.files import write_text; write_text('/dev/stdout', 'one')"
+    with (tmp_path / "a").open("w") as stream:
+        before = os.fstat(stream.fileno()).st_ino
+        subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+    assert (tmp_path / "a").read_text() == "one" and (tmp_path / "a").stat().st_ino == before
 
 
 def test_a_folder_is_not_overwritten(tmp_path) -> None:

@@ -23,7 +23,7 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     A link stays and its file is replaced. A device or a pipe has no content to keep whole and is written as it is.
     """
     encoding = None if "b" in mode else "utf-8"
-    if os.path.exists(path) and not os.path.isfile(path):
+    if _is_stream(path):
         with open(path, mode, encoding=encoding) as stream:
             yield stream
         return
@@ -41,6 +41,12 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         Path(temporary).unlink(missing_ok=True)
         raise
     _sync_directory(path.parent)
+
+
+def _is_stream(path: str | Path) -> bool:
+    """Devices and pipes, and names such as /dev/stdout even where they lead to a file, which others are writing too."""
+    open_elsewhere = os.path.islink(path) and os.path.abspath(path).startswith(("/dev/", "/proc/"))
+    return open_elsewhere or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def _umask() -> int:
