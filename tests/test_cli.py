@@ -1,6 +1,7 @@
 """One command: help for people, one sentence and exit code 2 for bad input, no traceback."""
 
 import importlib
+import io
 import os
 import subprocess
 import sys
@@ -87,6 +88,7 @@ def fail_with(error: BaseException):
             FileNotFoundError(2, "No such file or directory", "b.txt"),
             "axenat score: b.txt: No such file or directory\n",
         ),
+        (OSError("the disk is gone"), "axenat score: input/output: the disk is gone\n"),
         (PermissionError(13, "Permission denied", "c.txt"), "axenat score: c.txt: Permission denied\n"),
     ],
 )
@@ -100,6 +102,22 @@ def test_a_mistake_of_ours_keeps_its_traceback(stage) -> None:
     stage(fail_with(ZeroDivisionError()))
     with pytest.raises(ZeroDivisionError):
         cli.main(["score"])
+
+
+def test_output_is_utf8_whatever_the_locale_says(stage, monkeypatch) -> None:
+    printed, complained = io.BytesIO(), io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(complained, encoding="latin-1", errors="backslashreplace"))
+
+    def main(args) -> None:
+        print("Bücher ☃")
+        raise UserError("ü.txt: no such file")
+
+    stage(main)
+    assert cli.main(["score"]) == 2
+    sys.stderr.flush()
+    assert printed.getvalue().decode() == "Bücher ☃\n"
+    assert complained.getvalue().decode() == "axenat score: ü.txt: no such file\n"
 
 
 def test_an_interrupted_stage_ends_like_an_interrupted_program(stage) -> None:

@@ -25,7 +25,15 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("runs__ce__modle", {}, ["runs.ce.modle is not a known key", "model"]),
         ("recipes__small__train__lr", 0.1, ["runs.teacher.train.lr is not a known key", "peak_lr"]),
         ("runs__ce__model__5", 1, ["runs.ce.model.5 is not a known key"]),
+        ("recipes__spare", {"modle": {}}, ["recipes.spare.modle is not a known key", "model"]),
+        ("recipes__spare", {"train": {"lr": 1}}, ["recipes.spare.train.lr is not a known key", "peak_lr"]),
         # wrong types
+        ("recipes__spare", {"train": {"steps": "ten"}}, ["recipes.spare.train.steps must be a whole number"]),
+        ("recipes__spare", {"train": {"steps": [1, "ten"]}}, ["recipes.spare.train.steps must be a whole number"]),
+        ("recipes__spare", {"train": 3}, ["recipes.spare.train must be a mapping of keys, got 3"]),
+        ("recipes__spare", None, ["recipes.spare must be a mapping of names, got None"]),
+        ("note", 3, ["note must be text, got 3"]),
+        ("note", ["a"], ["note must be text, got ['a']"]),
         ("recipes__small__train__steps", "ten", ["train.steps must be a whole number", "the text 'ten'"]),
         ("recipes__small__train__steps", 1.5, ["train.steps must be a whole number, got 1.5"]),
         ("recipes__small__train__steps", True, ["train.steps must be a whole number, got True"]),
@@ -51,7 +59,9 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("recipes__small__model__heads", 3, ["model.width must be a multiple of model.heads (3), got 16"]),
         ("recipes__small__model__dropout", 1.0, ["model.dropout must be at least 0 and below 1, got 1.0"]),
         ("recipes__small__model__init_std", -0.1, ["model.init_std must be >= 0.0, got -0.1"]),
-        ("recipes__small__seed", -1, ["seed must be >= 0, got -1"]),
+        ("recipes__small__seed", -1, ["seed must be from 0 to 9223372036854775807, got -1"]),
+        ("recipes__small__seed", 2**63, ["seed must be from 0 to 9223372036854775807, got 9223372036854775808"]),
+        ("corpora__demo__grammar__seed", -1, ["grammar.seed must be from 0 to"]),
         ("recipes__small__objective__name", "ctc", ["objective.name must be one of left_to_right, masked, axe", "ctc"]),
         ("recipes__small__objective__observe", "all", ["objective.observe must be one of some, none, got 'all'"]),
         (
@@ -76,6 +86,14 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("corpora__demo__references", 0, ["corpora.demo", "references must be >= 1, got 0"]),
         ("corpora__demo__clean", {"max_length": 0}, ["clean.max_length must be >= 1, got 0"]),
         ("corpora__demo__analysis", {"length_bounds": [3, 2]}, ["analysis.length_bounds", "rise", "[3, 2]"]),
+        (
+            "corpora__demo__analysis",
+            {"length_bounds": [0, 9]},
+            ["analysis.length_bounds", "from 1 that rise", "[0, 9]"],
+        ),
+        ("corpora__demo__analysis", {"length_bounds": [-5, 9]}, ["analysis.length_bounds", "from 1", "[-5, 9]"]),
+        ("corpora__own__source_language", "xx", ["corpora.own: source_language must be one of as, bn", "got 'xx'"]),
+        ("corpora__own__target_language", "../de", ["target_language must be one of", "got '../de'"]),
         # what does not fit together
         ("corpora__demo__folder", "texts", ["corpora.demo", "exactly one of grammar and folder"]),
         ("corpora__own__folder", None, ["corpora.own", "exactly one of grammar and folder"]),
@@ -91,6 +109,12 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         # grids
         ("runs__axe__train", {"peak_lr": [0.1, 0.2]}, ["runs.axe has more than one grid", "peak_lr"]),
         ("runs__axe__objective__skip_target_penalty", [], ["runs.axe: the grid of skip_target_penalty is empty"]),
+        (
+            "runs__ce__objective",
+            {"skip_target_penalty": [1, 2]},
+            ["runs.ce: a grid of skip_target_penalty, which masked does not read", "it reads label_smoothing, observe"],
+        ),
+        ("runs__teacher__objective__observe", ["some", "none"], ["runs.teacher", "left_to_right does not read"]),
         ("runs__axe-delta1", {"recipe": "small"}, ["runs.axe-delta1 is defined twice"]),
         # what is missing, and names that are none
         ("study", ..., ["study is missing"]),
@@ -108,6 +132,15 @@ def test_a_refusal_names_the_key_what_is_wrong_and_what_is_allowed(path, value, 
     assert "\n" not in message
     for word in words:
         assert word in message
+
+
+def test_a_recipe_may_leave_to_its_runs_what_they_must_say() -> None:
+    spare = {
+        "seed": [1, 2],
+        "model": {"heads": 3},
+        "objective": {"name": "masked", "skip_target_penalty": [1, 2]},
+    }
+    assert parse_study(study(recipes__spare=spare))
 
 
 def test_a_configuration_that_is_no_mapping_is_refused() -> None:

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -55,6 +57,44 @@ def test_others_may_read_what_is_written_as_the_umask_says(tmp_path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_the_file_it_leads_to_is_written(tmp_path, exists) -> None:
+    link, real = tmp_path / "link", tmp_path / "folder" / "real"
+    real.parent.mkdir()
+    if exists:
+        real.write_text("old")
+    link.symlink_to(real)
+    files.write_text(link, "new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert os.listdir(real.parent) == ["real"]
+
+
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        files.write_text(pipe, "Bücher")
+        assert os.read(reader, 100).decode() == "Bücher"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_standard_output_is_written_and_not_replaced_even_if_it_is_a_file(tmp_path) -> None:
+    code = "from axenat.files import write_text; write_text('/dev/stdout', 'one')"
+    with (tmp_path / "a").open("w") as stream:
+        before = os.fstat(stream.fileno()).st_ino
+        subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+    assert (tmp_path / "a").read_text() == "one" and (tmp_path / "a").stat().st_ino == before
+
+
+def test_a_folder_is_not_overwritten(tmp_path) -> None:
+    with pytest.raises(IsADirectoryError):
+        files.write_text(tmp_path, "x")
+
+
 @given(LINES)
 def test_lines_make_a_round_trip_whatever_they_hold(lines) -> None:
     """Python's own splitlines would cut at form feeds, next lines and others."""
@@ -102,6 +142,7 @@ def test_a_missing_file_is_refused_by_name(tmp_path, read) -> None:
         (files.read_yaml, b"\xff", "not valid YAML"),
         (files.read_mapping, b"- a", "expected keys and values"),
         (files.read_mapping, b"", "expected keys and values"),
+        (files.read_record, b"[1]", "expected keys and values"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_sentence(tmp_path, read, content, sentence) -> None:
@@ -110,6 +151,16 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(tmp_path, read, content,
     with pytest.raises(UserError, match=sentence) as caught:
         read(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_without_the_keys_that_its_reader_needs_is_another_file(tmp_path) -> None:
+    path = tmp_path / "a.json"
+    files.write_json(path, {"a": {"b": 1}, "c": None})
+    for read in (files.read_record, files.read_mapping):
+        assert read(path, "a.b", "c") == {"a": {"b": 1}, "c": None}
+        for key in ("d", "a.x", "c.x", "a.b.x"):
+            with pytest.raises(UserError, match=rf"a\.json: {key} is missing; expected the keys c, {key}"):
+                read(path, "c", key)
 
 
 def test_a_folder_is_no_text_file(tmp_path) -> None:

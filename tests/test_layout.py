@@ -5,6 +5,7 @@ import re
 import pytest
 
 from axenat import layout
+from axenat.files import write_text, write_yaml
 from axenat.study import parse_study
 from tests.studies import study
 
@@ -51,6 +52,16 @@ def test_a_teacher_is_a_tuned_model() -> None:
 @pytest.mark.parametrize(("run", "decode"), [("teacher", "beam5"), ("ce", "ell5")])
 def test_outputs_are_named_by_run_split_and_decoding(run, decode) -> None:
     assert layout.output(STUDY, run, "test", "score.json") == f"results/runs/{run}/test/{decode}.score.json"
+
+
+def test_a_run_shows_only_the_files_of_its_present_decoding(tmp_path) -> None:
+    files = [tmp_path / split / f"{name}.score.json" for split in ("test", "valid") for name in ("ell5", "ell7")]
+    for path in files:
+        write_text(path, "{}")
+    assert layout.outputs_in(tmp_path, "score.json") == files
+    write_yaml(tmp_path / "config.yaml", STUDY.section("runs", "ce", "config"))
+    write_yaml(tmp_path / "decode.yaml", STUDY.section("runs", "ce", "decode"))
+    assert layout.outputs_in(tmp_path, "score.json") == [files[0], files[2]]
 
 
 def test_there_is_one_choice_for_each_grid() -> None:

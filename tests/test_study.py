@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from axenat.records import ConfigError
 from axenat.study import merge, parse_study
 from tests.studies import study
 
@@ -60,6 +61,7 @@ def test_a_grid_becomes_one_named_run_for_each_value() -> None:
     [
         ("runs__axe__objective__skip_target_penalty", [3], ["axe-delta3"]),
         ("runs__axe__objective__skip_target_penalty", [2, 2, 4], ["axe-delta2", "axe-delta4"]),
+        ("runs__axe__objective__skip_target_penalty", [1, 1, 2, 1.0], ["axe-delta1", "axe-delta2"]),
         ("runs__ce__seed", [1, 2, 3], ["ce-seed1", "ce-seed2", "ce-seed3"]),
         ("runs__ce__train", {"peak_lr": [0.001, 0.002]}, ["ce-peak-lr0.001", "ce-peak-lr0.002"]),
         ("runs__ce__model", {"dropout": [0.1, 0.3]}, ["ce-dropout0.1", "ce-dropout0.3"]),
@@ -134,3 +136,40 @@ def test_a_run_knows_its_corpus() -> None:
     parsed = parse_study(study(runs__ce={"recipe": "small", "corpus": "own"}))
     assert parsed.corpus_of("ce") is parsed.corpora["own"]
     assert parsed.corpus_of("teacher") is parsed.corpora["demo"]
+
+
+RULES = ("all", "train")
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["all", "train", "results/runs/ce/test/ell5.score.json", "./results/runs/teacher/valid/beam5.txt",
+     "results/runs", "results/runs/ce", "results/runs/ce/tuned.json", "results/runs/ce/checkpoints/state.safetensors"],
+)  # fmt: skip
+def test_a_file_of_the_study_may_be_asked_for(target) -> None:
+    parse_study(study()).check_targets([target], RULES)
+
+
+@pytest.mark.parametrize("start", ["", "./", ".//", "results/../"])
+@pytest.mark.parametrize("end", ["", "/", "/tuned.json", "/test/ell5.txt"])
+def test_a_file_of_an_unknown_run_is_refused_with_the_known_ones(start, end) -> None:
+    with pytest.raises(ConfigError, match="unknown run 'nobody'; known are teacher, ce, axe-delta1"):
+        parse_study(study()).check_targets([f"{start}results/runs/nobody{end}"], RULES)
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("ce/test/ell7.score.json", "unknown decoding 'ell7' of ce; allowed is ell5, as its decode.num_length_cand"),
+        ("ce/valid/beam5.txt", "unknown decoding 'beam5' of ce; allowed is ell5"),
+        ("teacher/test/ell5.txt", "unknown decoding 'ell5' of teacher; allowed is beam5, as its decode.beam_size"),
+    ],
+)
+def test_only_the_decoding_that_a_run_has_may_be_asked_for(target, sentence) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        parse_study(study()).check_targets([f"results/runs/{target}"], RULES)
+
+
+def test_an_unknown_rule_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="unknown rule 'trane'; known are all, train"):
+        parse_study(study()).check_targets(["train", "trane"], RULES)

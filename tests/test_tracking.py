@@ -140,6 +140,15 @@ def test_a_changed_score_or_configuration_replaces_what_was_there(folder) -> Non
     assert after["changes/train"].info.run_id == before["changes/train"].info.run_id
 
 
+def test_a_run_that_dvc_restored_without_its_provenance_is_sent_too(folder) -> None:
+    make_run(folder / "results", "restored", [3.0])
+    (folder / "results/runs/restored/provenance.json").unlink()
+    send("restored")
+    train = stored()["restored/train"]
+    assert "mlflow.source.git.commit" not in train.data.tags
+    assert train.data.tags["corpus"] == "demo" and train.info.status == "FINISHED"
+
+
 @pytest.fixture
 def dead_server(monkeypatch) -> str:
     """An address where nobody listens."""

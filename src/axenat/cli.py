@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import io
 import logging
 import os
 import sys
@@ -42,6 +43,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str] | None = None) -> int:
+    _write_utf8()
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()  # here, where a closed pipe can still be answered
@@ -49,6 +51,13 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough, as in `axenat --help | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _write_utf8() -> None:
+    """As in all files here: a locale that knows no umlauts must not stop a translation."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _run(argv: list[str]) -> int:
@@ -76,7 +85,7 @@ def _run(argv: list[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        print(f"axenat {stage}: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        print(f"axenat {stage}: {error.filename or 'input/output'}: {error.strerror or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -2,8 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from axenat.records import ConfigError, at_least, one_of, share
+from axenat.records import ConfigError, at_least, between, one_of, share
 
+MOST_SEED = 2**63 - 1  # what torch takes
+LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
+# Those that the Moses tokeniser knows, which needs more than the workflow should import.
+LANGUAGES = (
+    "as", "bn", "ca", "cs", "de", "el", "en", "es", "et", "fi", "fr", "ga", "gu", "hi", "hu", "is", "it", "kn", "lt",
+    "lv", "ml", "mni", "mr", "nl", "or", "pa", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "ta", "tdt", "te", "yue", "zh",
+)  # fmt: skip
 MOST_REFERENCES = 8  # every sentence of the grammar has at least half as many translations again
 
 
@@ -17,6 +24,7 @@ class GrammarConfig:
     test: int = 500
 
     def __post_init__(self) -> None:
+        between("grammar.seed", self.seed, 0, MOST_SEED)
         for split in ("train", "valid", "test"):
             at_least(f"grammar.{split}", getattr(self, split), 1)
 
@@ -67,8 +75,9 @@ class AnalysisConfig:
     long_above: int = 30  # Figure 3, right
 
     def __post_init__(self) -> None:
-        if list(self.length_bounds) != sorted(set(self.length_bounds)) or not self.length_bounds:
-            raise ConfigError(f"analysis.length_bounds must be whole numbers that rise, got {list(self.length_bounds)}")
+        bounds = list(self.length_bounds)
+        if not bounds or bounds[0] < 1 or bounds != sorted(set(bounds)):
+            raise ConfigError(f"analysis.length_bounds must be whole numbers from 1 that rise, got {bounds}")
         at_least("analysis.long_above", self.long_above, self.short_below - 1)
 
 
@@ -88,6 +97,8 @@ class CorpusConfig:
     def __post_init__(self) -> None:
         if (self.grammar is None) == (self.folder is None):
             raise ConfigError("a corpus needs exactly one of grammar and folder")
+        one_of("source_language", self.source_language, LANGUAGES)
+        one_of("target_language", self.target_language, LANGUAGES)
         if self.source_language == self.target_language:
             raise ConfigError(f"source_language and target_language must differ, both are {self.source_language!r}")
         if self.grammar and (self.source_language, self.target_language) != ("en", "de"):
@@ -194,11 +205,11 @@ class DecodeConfig:
     def __post_init__(self) -> None:
         for name in ("beam_size", "num_length_candidates", "tokens_per_batch"):
             at_least(f"decode.{name}", getattr(self, name), 1)
-        for name, low in (("length_penalties", 0.0), ("length_multipliers", 0.5)):
+        for key, name in (("length_penalty", "length_penalties"), ("length_multiplier", "length_multipliers")):
             values = getattr(self, name)
             if not values:
                 raise ConfigError(f"decode.{name} must hold at least one number, got an empty list")
-            at_least(f"each number of decode.{name}", min(values), low)
+            at_least(f"each number of decode.{name}", min(values), LEAST_TUNED[key])
 
 
 TARGET_SIDES = ("raw", "distilled")
@@ -218,15 +229,17 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         one_of("target_side", self.target_side, TARGET_SIDES)
-        at_least("seed", self.seed, 0)
+        between("seed", self.seed, 0, MOST_SEED)
 
     @property
     def decode_name(self) -> str:
-        """What this run's translations are called on disk."""
-        if self.objective.name == "left_to_right":
-            return f"beam{self.decode.beam_size}"
-        return f"ell{self.decode.num_length_candidates}"
+        return decode_name(self.objective.name, self.decode.beam_size, self.decode.num_length_candidates)
 
     @property
     def tuned_key(self) -> str:
         return "length_penalty" if self.objective.name == "left_to_right" else "length_multiplier"
+
+
+def decode_name(objective: str, beam_size: int, num_length_candidates: int) -> str:
+    """What a run's translations are called on disk."""
+    return f"beam{beam_size}" if objective == "left_to_right" else f"ell{num_length_candidates}"

@@ -18,11 +18,18 @@ class UserError(Exception):
 
 @contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary neighbour of `path`; it takes the real name only once everything is on disk."""
-    path = Path(path)
+    """Open a temporary neighbour of `path`; it takes the real name only once everything is on disk.
+
+    A link stays and its file is replaced. A device or a pipe has no content to keep whole and is written as it is.
+    """
+    encoding = None if "b" in mode else "utf-8"
+    if _is_stream(path):
+        with open(path, mode, encoding=encoding) as stream:
+            yield stream
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    encoding = None if "b" in mode else "utf-8"
     try:
         with os.fdopen(handle, mode, encoding=encoding) as stream:
             yield stream
@@ -34,6 +41,12 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         Path(temporary).unlink(missing_ok=True)
         raise
     _sync_directory(path.parent)
+
+
+def _is_stream(path: str | Path) -> bool:
+    """Devices and pipes, and names such as /dev/stdout even where they lead to a file, which others are writing too."""
+    open_elsewhere = os.path.islink(path) and os.path.abspath(path).startswith(("/dev/", "/proc/"))
+    return open_elsewhere or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def _umask() -> int:
@@ -127,11 +140,26 @@ def read_yaml(path: str | Path) -> Any:
         raise UserError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
 
 
-def read_mapping(path: str | Path) -> dict[str, Any]:
-    """A YAML file of keys and values."""
-    values = read_yaml(path)
+def read_mapping(path: str | Path, *keys: str) -> dict[str, Any]:
+    """A YAML file of keys and values; `keys` must be among them."""
+    return require(path, read_yaml(path), *keys)
+
+
+def read_record(path: str | Path, *keys: str) -> dict[str, Any]:
+    """A JSON file of keys and values; `keys` must be among them."""
+    return require(path, read_json(path), *keys)
+
+
+def require(where: str | Path, values: Any, *keys: str) -> dict[str, Any]:
+    """`values` if it has these keys, `a.b` being b in the section a: a wrong file shows when it is read."""
     if not isinstance(values, dict):
-        raise UserError(f"{path}: expected keys and values, got {str(values)[:50]!r}")
+        raise UserError(f"{where}: expected keys and values, got {str(values)[:50]!r}")
+    for key in keys:
+        place: Any = values
+        for part in key.split("."):
+            if not isinstance(place, dict) or part not in place:
+                raise UserError(f"{where}: {key} is missing; expected the keys {', '.join(keys)}")
+            place = place[part]
     return values
 
 

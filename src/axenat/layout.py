@@ -1,5 +1,9 @@
 """Where every file of a study lives: the one place that spells paths for the workflow."""
 
+from pathlib import Path
+
+from axenat.config import decode_name
+from axenat.files import UserError, read_mapping
 from axenat.study import Study
 
 SUBWORD_FILES = ("codes.source", "codes.target", "vocab.source", "vocab.target")
@@ -73,6 +77,20 @@ def teacher(study: Study, corpus: str) -> list[str]:
 
 def output(study: Study, run: str, split: str, ending: str) -> str:
     return f"results/runs/{run}/{split}/{study.runs[run].decode_name}.{ending}"
+
+
+def outputs_in(folder: Path, ending: str) -> list[Path]:
+    """The files of a run's present decoding; those of an earlier one may still lie beside them."""
+    return sorted(folder.glob(f"*/{_decode_name_in(folder) or '*'}.{ending}"))
+
+
+def _decode_name_in(folder: Path) -> str | None:
+    """None if the folder does not tell."""
+    try:
+        config, decode = read_mapping(folder / "config.yaml"), read_mapping(folder / "decode.yaml")
+        return decode_name(config["objective"]["name"], decode["beam_size"], decode["num_length_candidates"])
+    except (UserError, KeyError, TypeError):
+        return None
 
 
 def choices(study: Study) -> list[str]:

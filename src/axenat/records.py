@@ -25,6 +25,11 @@ def at_least(where: str, value: float, low: float) -> None:
         raise ConfigError(f"{where} must be >= {low}, got {value}")
 
 
+def between(where: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{where} must be from {low} to {high}, got {value}")
+
+
 def share(where: str, value: float) -> None:
     if not 0.0 <= value < 1.0:
         raise ConfigError(f"{where} must be at least 0 and below 1, got {value}")
@@ -32,13 +37,8 @@ def share(where: str, value: float) -> None:
 
 def build(kind: type[T], values: Any, where: str) -> T:
     """Make a record from plain YAML values; every refusal names the key and what is allowed."""
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
+    fields = _known_keys(kind, values, where)
     hints = typing.get_type_hints(kind)
-    fields = {item.name: item for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for key in values:
-        if key not in fields:
-            raise ConfigError(f"{where}.{key} is not a known key; allowed are {', '.join(fields)}")
     for name, item in fields.items():
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and name not in values:
@@ -48,6 +48,27 @@ def build(kind: type[T], values: Any, where: str) -> T:
         return kind(**converted)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def check_part(kind: type, values: Any, where: str) -> None:
+    """Keys and types alone, of a record that something else completes."""
+    _known_keys(kind, values, where)
+    hints = typing.get_type_hints(kind)
+    for key, value in values.items():
+        if dataclasses.is_dataclass(hints[key]):
+            check_part(typing.cast(type, hints[key]), value, f"{where}.{key}")
+        else:
+            _convert(hints[key], value, f"{where}.{key}")
+
+
+def _known_keys(kind: type, values: Any, where: str) -> "dict[str, dataclasses.Field[Any]]":
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
+    fields = {item.name: item for item in dataclasses.fields(kind)}
+    for key in values:
+        if key not in fields:
+            raise ConfigError(f"{where}.{key} is not a known key; allowed are {', '.join(fields)}")
+    return fields
 
 
 def _convert(hint: Any, value: Any, where: str) -> Any:

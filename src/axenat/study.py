@@ -1,13 +1,14 @@
 """A study: corpora, recipes, and the runs that recipes and grids expand into."""
 
-import itertools
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from os.path import normpath
+from pathlib import PurePath
 from typing import Any
 
-from axenat.config import TABLE_NAMES, CorpusConfig, RunConfig
-from axenat.records import ConfigError, as_plain, build, one_of
+from axenat.config import TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
+from axenat.records import ConfigError, as_plain, build, check_part, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
@@ -20,6 +21,7 @@ UNUSED_KEYS = {
     "axe": (),
 }
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
+SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,12 +54,31 @@ class Study:
     def corpus_of(self, run: str) -> CorpusConfig:
         return self.corpora[self.runs[run].corpus]
 
-    def check_targets(self, targets: Iterable[str]) -> None:
-        """A mistyped run is told by its name; Snakemake would only say that no rule makes the file."""
+    def check_targets(self, targets: Iterable[str], rules: Sequence[str]) -> None:
+        """A mistyped name is told beside the known ones; Snakemake would only say that no rule makes the file.
+
+        All files of a study lie in folders, so a target without a slash can only be a rule.
+        """
         for target in targets:
-            folder, _, rest = target.removeprefix("./").removeprefix("results/runs/").partition("/")
-            if target.startswith("results/runs/") and rest and folder not in self.runs:
-                raise ConfigError(f"{target}: unknown run {folder!r}; known are {', '.join(self.runs)}")
+            if "/" not in target and target not in rules:
+                raise ConfigError(f"unknown rule {target!r}; known are {', '.join(rules)}")
+            parts = PurePath(normpath(target)).parts
+            if parts[:2] != ("results", "runs") or len(parts) == 2:
+                continue
+            run = parts[2]
+            if run not in self.runs:
+                raise ConfigError(f"{target}: unknown run {run!r}; known are {', '.join(self.runs)}")
+            if len(parts) == 5 and parts[3] in SPLITS:
+                self._check_decoding(target, run, parts[4].partition(".")[0])
+
+    def _check_decoding(self, target: str, run: str, decoding: str) -> None:
+        """The name in the file must be true: a run is decoded as its configuration says, whatever is asked for."""
+        allowed = self.runs[run].decode_name
+        if decoding != allowed:
+            size = "beam_size" if self.runs[run].objective.name == "left_to_right" else "num_length_candidates"
+            raise ConfigError(
+                f"{target}: unknown decoding {decoding!r} of {run}; allowed is {allowed}, as its decode.{size} says"
+            )
 
     def section(self, kind: str, name: str, stage: str) -> dict[str, Any]:
         """The keys that one stage of a corpus or run depends on, and no others."""
@@ -113,9 +134,11 @@ def parse_study(values: Any) -> Study:
             runs[member] = build(RunConfig, item, f"runs.{name}")
         if key:
             grids[name] = Grid(name=name, key=key, runs=tuple(members))
+    for name, recipe in recipes.items():  # last, so that a run's mistake is told by the run
+        _check_recipe(f"recipes.{_name('recipes', name)}", recipe)
     study = Study(
         name=_name("study", values["study"]),
-        note=str(values.get("note") or "").strip(),
+        note=_note(values.get("note")),
         corpora=corpora,
         runs=runs,
         grids=grids,
@@ -135,6 +158,12 @@ def _name(where: str, name: Any) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigError(f"{where}: {name!r} is not a name; use letters, digits, dots and hyphens")
     return name
+
+
+def _note(text: Any) -> str:
+    if text is not None and not isinstance(text, str):
+        raise ConfigError(f"note must be text, got {text!r}; put it in quotes")
+    return (text or "").strip()
 
 
 def _tables(names: Any) -> tuple[str, ...]:
@@ -167,28 +196,55 @@ def _with_recipe(name: str, run: Any, recipes: Mapping[str, Any]) -> dict[str, A
     return merge(_mapping(recipes[recipe], f"recipes.{recipe}"), differences)
 
 
-def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
-    """A list where one value belongs is a grid: one named run for each of its values."""
-    axes: list[tuple[str, str, list[Any]]] = []
-    if isinstance(run.get("seed"), list):
-        axes.append(("", "seed", run["seed"]))
+def _check_recipe(where: str, recipe: Any) -> None:
+    """Keys and types; what values fit together only a run can tell."""
+    members = [dict(_mapping(recipe, where))]
+    for section, key, grid in _grids(members[0]):
+        members = [merge(member, _at(section, key, value)) for member in members for value in grid]
+    for member in members:
+        check_part(RunConfig, member, where)
+
+
+def _grids(run: Mapping[str, Any]) -> list[tuple[str, str, list[Any]]]:
+    """Section, key and values of each list where one value belongs."""
+    found = [("", "seed", run["seed"])] if isinstance(run.get("seed"), list) else []
     for section in SECTIONS_WITH_GRIDS:
         keys = run.get(section)
         if isinstance(keys, Mapping):
-            axes += [(section, key, value) for key, value in keys.items() if isinstance(value, list)]
-    if not axes:
+            found += [(section, key, value) for key, value in keys.items() if isinstance(value, list)]
+    return found
+
+
+def _at(section: str, key: str, value: Any) -> dict[str, Any]:
+    return {section: {key: value}} if section else {key: value}
+
+
+def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
+    """A list where one value belongs is a grid: one named run for each of its values."""
+    grids = _grids(run)
+    if not grids:
         return {name: run}, None
-    if len(axes) > 1:
-        where = ", ".join(key for _, key, _ in axes)
+    if len(grids) > 1:
+        where = ", ".join(key for _, key, _ in grids)
         raise ConfigError(f"runs.{name} has more than one grid ({where}); give each its own run")
-    section, key, grid = axes[0]
+    section, key, grid = grids[0]
     if not grid:
         raise ConfigError(f"runs.{name}: the grid of {key} is empty")
+    if section == "objective":
+        _check_grid_is_read(name, key, run[section].get("name"))
     members = {}
-    for value, _ in itertools.groupby(grid):
-        over = {section: {key: value}} if section else {key: value}
+    for value in (value for i, value in enumerate(grid) if value not in grid[:i]):  # 1 and 1.0 are the same
+        over = _at(section, key, value)
         members[f"{name}-{SHORT_NAMES.get(key, key.replace('_', '-'))}{value}"] = merge(run, over)
     return members, key
+
+
+def _check_grid_is_read(run: str, key: str, objective: Any) -> None:
+    """Else the grid would train the same model several times and choose among equals."""
+    unused = UNUSED_KEYS.get(objective, ()) if isinstance(objective, str) else ()
+    if key in unused:
+        read = [item.name for item in fields(ObjectiveConfig) if item.name not in ("name", *unused)]
+        raise ConfigError(f"runs.{run}: a grid of {key}, which {objective} does not read; it reads {', '.join(read)}")
 
 
 def _check_references(study: Study) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axenat.files import UserError, read_json, read_lines, read_yaml, sha256_of
+from axenat.layout import outputs_in
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -150,12 +151,13 @@ def _sha256_of_lines(lines: list[str]) -> str:
 
 def publish_run(tracker: Tracker, folder: Path, parent: str, study: str, data_version: str | None) -> None:
     """All that a run's folder holds: its training, its tuning and its scores."""
-    config, made = read_yaml(folder / "config.yaml"), read_json(folder / "provenance.json")
+    config, provenance = read_yaml(folder / "config.yaml"), folder / "provenance.json"
+    made = read_json(provenance) if provenance.exists() else {}  # DVC does not keep it
     common = {
         "study": study, "run": config["run"], "corpus": config["corpus"], "objective": config["objective"]["name"],
         "target_side": config["target_side"], "data_version": data_version, "mlflow.parentRunId": parent,
-        "mlflow.source.git.commit": made["commit"], "dirty": made["dirty"], "host": made["host"],
-        "slurm_job": made["slurm_job"],
+        "mlflow.source.git.commit": made.get("commit"), "dirty": made.get("dirty"), "host": made.get("host"),
+        "slurm_job": made.get("slurm_job"),
     }  # fmt: skip
     run_id = publish_training(tracker, folder)
     _finish(tracker, run_id, common, [folder / name for name in
@@ -167,7 +169,7 @@ def publish_run(tracker: Tracker, folder: Path, parent: str, study: str, data_ve
         metrics = [("valid.bleu", one["bleu"], round(1000 * one["value"])) for one in tuned["candidates"]]
         tracker.log(run_id, metrics=metrics, params={tuned["key"]: tuned["value"], **flat(config)})
         _finish(tracker, run_id, common, [path, folder / "decode.yaml"])
-    for path in sorted(folder.glob("*/*.score.json")):
+    for path in outputs_in(folder, "score.json"):
         score = read_json(path)
         stage = f"score/{score['split']}/{score['decode']}"
         run_id = tracker.run(folder, stage, f"{config['run']}/{stage}", sha256_of(path))
@@ -188,7 +190,8 @@ def _finish(tracker: Tracker, run_id: str, tags: dict[str, Any], artifacts: list
 
 def publish_study(results: Path, study: str, runs: list[str], data_version: str | None) -> int:
     """One parent run for the study, its runs beneath it; returns how many runs were there to send."""
-    ready = [results / "runs" / run for run in runs if (results / "runs" / run / "provenance.json").exists()]
+    # best.json is the last file that a training writes.
+    ready = [results / "runs" / run for run in runs if (results / "runs" / run / "best.json").exists()]
     if not ready:
         return 0
     tracker = Tracker(tracking_uri())

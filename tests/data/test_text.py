@@ -3,7 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sacremoses.corpus import NonbreakingPrefixes
 
+from axenat.config import LANGUAGES
 from axenat.data.text import REASONS, clean_line, detokenise, judge_pairs, keep_pair, tokenise
 from axenat.files import UserError
 
@@ -47,6 +49,10 @@ def test_cleaning_twice_is_cleaning_once(line) -> None:
 
 def test_cleaning_removes_controls_and_odd_white_space() -> None:
     assert clean_line("\ufeff  ein\tHaus\u00a0am \x00\x07Meer\u2028\r") == "ein Haus am Meer"
+
+
+def test_the_languages_that_a_study_may_name_are_those_of_the_tokeniser() -> None:
+    assert list(LANGUAGES) == sorted(set(NonbreakingPrefixes().available_langs.values()))
 
 
 def test_an_unknown_language_is_refused_instead_of_read_as_english() -> None:

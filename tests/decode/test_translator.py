@@ -68,6 +68,15 @@ def test_a_line_beyond_the_models_positions_is_cut_and_still_translated(folder) 
     assert found.score < 0
 
 
+@pytest.mark.parametrize(("words", "cut"), [(22, 0), (23, 0), (24, 1), (60, 1)])
+def test_only_lines_beyond_the_models_positions_count_as_cut(axe, words, cut) -> None:
+    assert axe.model.max_positions == 24  # one of them for the end of the sentence
+    axe.translate([" ".join(["man"] * words), "a car", ""])
+    assert axe.num_cut == cut
+    axe.translate(["a car"])
+    assert axe.num_cut == 0
+
+
 def test_the_tuned_value_is_used_unless_another_is_given(folder) -> None:
     translator = Translator(folder, CPU)
     assert translator.value == translator.grid[0]
@@ -126,12 +135,32 @@ def _decode_is_empty(folder):
     return folder
 
 
+def _weights_are_a_folder(folder):
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").mkdir()
+    return folder
+
+
+def _tuned(**content):
+    def damage(folder):
+        write_json(folder / "tuned.json", content)
+        return folder
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
         (_no_folder, "nowhere: no such folder; give a run's folder"),
         (_no_weights, "model.safetensors: no such file"),
         (_damaged_weights, "model.safetensors: not a readable safetensors file"),
+        (_weights_are_a_folder, "model.safetensors: is a folder, expected a safetensors file"),
+        (_tuned(), "tuned.json: value is missing"),
+        (_tuned(value=-1), r"tuned.json: value must be a number >= 0.5, got -1; tune the run again"),
+        (_tuned(value="1.1"), r"tuned.json: value must be a number >= 0.5, got '1.1'"),
+        (_tuned(value=float("nan")), r"tuned.json: value must be a number >= 0.5, got nan"),
+        (_tuned(value=True), r"tuned.json: value must be a number >= 0.5, got True"),
         (_another_size, r"does not fit the model of its config.yaml: .* is \(32, 16\) instead of \(48, 16\)"),
         (_another_depth, r"does not fit the model of its config.yaml: encoder.1.* is on one side only"),
         (_not_a_run, "config.yaml: run is missing; is this the config.yaml of a run"),

@@ -145,6 +145,13 @@ def test_only_the_tables_asked_for_are_written(results: Path) -> None:
     assert make_tables(results, "--names", "lengths").keys() == {"lengths.md", "lengths.csv"}
 
 
+def test_tables_that_are_no_longer_asked_for_go_and_other_files_stay(results: Path) -> None:
+    make_tables(results)
+    write_text(results / "study-tables" / "results.md", "of summarise")
+    kept = make_tables(results, "--names", "lengths")
+    assert kept.keys() == {"lengths.md", "lengths.csv", "results.md"}
+
+
 def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Path) -> None:
     written = make_tables(tmp_path)
     for name in ("target_sides", "length_multiplier", "lengths", "repetitions"):
@@ -155,6 +162,7 @@ def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Pat
 def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(results: Path) -> None:
     summarise_all(results)
     write_text(results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind')
+    write_json(results / "runs" / "teacher" / "provenance.json", {"commit": "c"})
     folders = [results / "runs" / run for run in RUNS]
     inputs = (
         "--summary",
@@ -172,7 +180,9 @@ def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(resul
     call(report, *inputs, *shown, "--study-name", "toy", "--note", "made up", *outputs)
     page = (results / "report.html").read_text("utf-8")
     assert all(run in page for run in RUNS) and "made up" in page
-    assert "provenance.json: no such file" in page
+    assert "teacher/history.jsonl: no such file" in page
+    assert "provenance.json: no such file" not in page  # a restored run has none
+    assert "machine are unknown: ce-raw, axe-raw-1, axe-raw-2." in page
     assert page.count('<table class="printed">') == 4 and "without BLEU by length" in page
     assert "odd.md: not a table" in page
     drawn = {path.name for path in (results / "figures").iterdir()}
@@ -184,6 +194,27 @@ def test_the_report_of_a_study_that_has_not_begun_is_a_page_too(tmp_path: Path) 
     outputs = ("--out", tmp_path / "report.html", "--figures", tmp_path / "figures")
     call(report, "--summary", tmp_path / "none.json", "--runs", gone, "--study-name", "toy", *outputs)
     assert "none.json: no such file" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_wrong_file_is_named_with_the_keys_that_are_expected(results: Path) -> None:
+    summarise_all(results)
+    tuned, config = results / "runs/ce-raw/tuned.json", results / "runs/ce-raw/config.yaml"
+    scored = results / "runs/ce-raw/test/d.score.json"
+    write_yaml(results / "other.yaml", {"run": "ce-raw", "corpus": "demo", "objective": "masked"})
+    write_json(results / "best.json", {"checkpoints": []})
+    with pytest.raises(UserError, match=r"other\.yaml: objective.name is missing; expected the keys run, corpus"):
+        score_run(results, "ce-raw", "--run-config", results / "other.yaml")
+    with pytest.raises(UserError, match=r"best\.json: key is missing; expected the keys key, value"):
+        score_run(results, "ce-raw", "--tuned", results / "best.json")
+    outputs = ("--out", results / "s.json", "--markdown", results / "s.md", "--csv", results / "s.csv")
+    with pytest.raises(UserError, match=r"tuned\.json: corpus is missing; expected the keys run, corpus, objective"):
+        call(summarise, "--study-name", "toy", "--scores", tuned, *outputs)
+    with pytest.raises(UserError, match=r"tuned\.json: group is missing; expected the keys group, key, chosen"):
+        call(summarise, "--study-name", "toy", "--scores", scored, "--choices", tuned, *outputs)
+    flags = ("--tuned", results / "best.json", "--run-configs", config, "--out", results / "c.json")
+    with pytest.raises(UserError, match=r"best\.json: run is missing; expected the keys run, key, value, candidates"):
+        call(choose, "--group", "g", "--key", "seed", *flags)
+    assert not list(results.glob("[sc].*"))
 
 
 def test_bad_input_leaves_no_score_behind(results: Path) -> None:

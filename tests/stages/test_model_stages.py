@@ -3,6 +3,8 @@
 import argparse
 import io
 import json
+import shutil
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ import torch
 from safetensors.numpy import load_file
 
 from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_yaml
+from axenat.layout import SUBWORD_FILES
 from axenat.records import as_plain
 from axenat.stages import (
     analyse,
@@ -184,6 +187,21 @@ def test_a_folder_that_does_not_fit_together_is_refused_before_anything_is_writt
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({}, "download.yaml.source_language is missing"),
+        ({**DOWNLOAD, "grammar": None}, "exactly one of grammar and folder"),
+        ({**DOWNLOAD, "grammar": {"sed": 1}}, "download.yaml.grammar.sed is not a known key"),
+    ],
+)
+def test_download_refuses_a_bad_config_in_words(tmp_path, config, sentence) -> None:
+    write_yaml(tmp_path / "download.yaml", config)
+    with pytest.raises(UserError, match=sentence):
+        run(download, config=tmp_path / "download.yaml", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 @each_run
 def test_training_leaves_its_history_its_best_checkpoints_and_where_it_came_from(house, name) -> None:
     folder = house.runs[name]
@@ -210,6 +228,25 @@ def test_the_model_is_the_mean_of_the_best_checkpoints(house, name) -> None:
         assert (folder / file).read_bytes() == (house.subwords / file).read_bytes()
 
 
+def test_the_same_checkpoints_and_texts_give_the_same_bytes(house, tmp_path) -> None:
+    """Also in another process, where the library shuffles metadata in another way."""
+    folder = house.runs["axe"]
+    flags = ["--best", folder / "best.json", "--subwords", house.subwords, "--out", tmp_path]
+    for _ in range(2):
+        subprocess.run([sys.executable, "-m", "axenat.cli", "average", *map(str, flags)], check=True)
+        assert (tmp_path / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("name", SUBWORD_FILES)
+def test_a_model_refuses_codes_or_a_vocabulary_that_lost_lines(house, tmp_path, name) -> None:
+    folder = tmp_path / "axe"
+    shutil.copytree(house.runs["axe"], folder)
+    lines = read_lines(folder / name)
+    write_lines(folder / name, lines[: len(lines) // 2])
+    with pytest.raises(UserError, match=rf"{name} is not the file that model.safetensors was made with"):
+        run(translate, model=folder)
+
+
 def test_a_changed_or_missing_checkpoint_is_not_averaged(house, tmp_path) -> None:
     folder = tmp_path / "run"
     house.write_config(folder, "axe", steps=4)
@@ -219,6 +256,22 @@ def test_a_changed_or_missing_checkpoint_is_not_averaged(house, tmp_path) -> Non
         damage()
         with pytest.raises(UserError, match=r"is missing or changed since .*best\.json was written"):
             run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"value": 1.0}, "checkpoints is missing"),
+        ({"checkpoints": []}, "checkpoints must be a list of at least one"),
+        ({"checkpoints": {"a": 1}}, "checkpoints must be a list of at least one"),
+        ({"checkpoints": [{"file": "a"}]}, "checkpoints: sha256 is missing; expected the keys file, sha256, step"),
+    ],
+)
+def test_average_refuses_a_file_that_names_no_checkpoints(tmp_path, content, sentence) -> None:
+    write_json(tmp_path / "best.json", content)
+    with pytest.raises(UserError, match=sentence):
+        run(average, best=tmp_path / "best.json", subwords=tmp_path, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -267,6 +320,13 @@ def test_translate_reads_standard_input_and_writes_standard_output(house, tmp_pa
     write_lines(tmp_path / "in.txt", [*lines, "", "x"])
     run(translate, model=house.runs["teacher"], input=tmp_path / "in.txt", output=tmp_path / "out.txt")
     assert printed == [*read_lines(tmp_path / "out.txt"), ""]
+
+
+def test_translate_says_once_how_many_lines_were_cut(house, tmp_path, caplog) -> None:
+    write_lines(tmp_path / "in.txt", ["man " * 200, "the old man", "man " * 300])
+    run(translate, model=house.runs["axe"], input=tmp_path / "in.txt", output=tmp_path / "out.txt")
+    (said,) = caplog.messages
+    assert said == "2 of 3 lines were cut to the model's 127 subwords"
 
 
 def analysis_of(house, name: str, tmp_path, **changes) -> dict:

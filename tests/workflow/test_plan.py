@@ -1,6 +1,7 @@
 """What Snakemake plans before anything has run."""
 
 import re
+import shutil
 
 import pytest
 
@@ -51,10 +52,61 @@ def test_a_bad_configuration_is_refused_in_one_sentence_when_the_graph_is_made(w
     assert not (workshop.folder / "results").exists()
 
 
+def test_a_file_laid_over_the_study_leaves_its_runs_in_order(workshop):
+    overlay = workshop.overlay("runs: {new: {recipe: small}, axe-distilled: {objective: {skip_target_penalty: 3}}}")
+    report = [line for line in workshop.snakemake("-n", "all").stdout.splitlines() if "axenat report" in line]
+    overlaid = workshop.snakemake("-n", "all", "--configfile", overlay).stdout.replace(" results/runs/new --", " --")
+    assert report[0] in overlaid
+
+
+def test_a_file_is_laid_over_the_demo_study_in_any_working_folder(workshop, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    overlay = workshop.overlay("note: from far away")
+    done = workshop.snakemake("-n", "all", "--directory", str(elsewhere), "--configfile", overlay)
+    assert done.returncode == 0, done.stderr
+    assert "--study-name demo --note='from far away'" in done.stdout
+
+
+def test_a_working_folder_with_a_study_of_its_own_uses_that(workshop, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "config").mkdir()
+    shutil.copy(workshop.folder / "config/tiny.yaml", elsewhere / "config/config.yaml")
+    assert "--study-name tiny" in workshop.snakemake("-n", "all", "--directory", str(elsewhere)).stdout
+
+
 def test_an_unknown_run_is_named_with_the_known_ones(workshop):
     done = workshop.snakemake("-n", "results/runs/none-such/tuned.json")
     assert done.returncode == 2
     assert "unknown run 'none-such'; known are teacher, ce-raw" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("trane",), ("all", "--until", "encode", "trane"), ("all", "--forcerun=trane"), ("all", "-O", "trane"),
+     ("--cores", "1", "trane")],
+)  # fmt: skip
+def test_an_unknown_rule_is_named_with_the_known_ones(workshop, arguments):
+    done = workshop.snakemake("-n", *arguments)
+    assert done.returncode == 2
+    assert re.search("unknown rule 'trane'; known are .*train.*, all", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--cores", "1", "--", "results/runs/ce-raw/best.json"),
+        ("all", "-U", "encode", "--configfile", "config/tiny.yaml"),
+        ("all", "-R", "score", "results/summary.json", "--omit-from", "report"),
+    ],
+)
+def test_rules_and_files_that_exist_are_taken_wherever_they_stand(workshop, arguments):
+    workshop.plan(*arguments)
+
+
+def test_a_decoding_that_the_run_does_not_have_is_refused_with_its_own(workshop):
+    done = workshop.snakemake("-n", "results/runs/ce-raw/test/ell7.score.json")
+    assert done.returncode == 2
+    assert "unknown decoding 'ell7' of ce-raw; allowed is ell5" in done.stderr
 
 
 def test_every_rule_has_a_log_a_benchmark_resources_and_an_environment(workshop):
@@ -69,3 +121,18 @@ def test_config_values_reach_the_shell_quoted(workshop):
     done = workshop.snakemake("-n", "all", "--configfile", overlay)
     assert done.returncode == 0
     assert "'it'\"'\"'s $(touch pwned) `touch pwned`; touch pwned'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("note", "flag"),
+    [
+        ('""', "--note= --figures"),
+        ("null", "--note= --figures"),
+        ("-n is no flag here", "--note='-n is no flag here' --figures"),
+        ('"the set {a, b}"', "--note='the set {a, b}' --figures"),
+    ],
+)
+def test_any_note_or_none_reaches_the_report_as_it_is(workshop, note, flag):
+    done = workshop.snakemake("-n", "results/report.html", "--configfile", workshop.overlay(f"note: {note}"))
+    assert done.returncode == 0, done.stderr
+    assert flag in done.stdout

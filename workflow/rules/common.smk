@@ -1,25 +1,32 @@
 import json
 import os
+import re
 import subprocess
 import sys
+
+from snakemake.cli import get_argument_parser
 
 from axenat import layout
 from axenat.files import UserError, read_yaml
 from axenat.study import parse_study
 
-try:
-    STUDY = parse_study(config)
-    STUDY.check_targets(sys.argv[1:])  # the workflow itself learns its targets only later
-except UserError as error:
-    print(f"axenat: {error}", file=sys.stderr)
-    sys.exit(2)
 
+def or_refuse(function, *arguments):
+    """What a function returns; what it refuses is one sentence and exit code 2."""
+    try:
+        return function(*arguments)
+    except UserError as error:
+        print(f"axenat: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+STUDY = or_refuse(parse_study, config)
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 
 
 def one_of(names):
-    return "|".join(names) or "(?!)"  # a pattern that nothing matches
+    return "|".join(map(re.escape, names)) or "(?!)"  # a pattern that nothing matches
 
 
 wildcard_constraints:
@@ -29,6 +36,7 @@ wildcard_constraints:
     variant="raw|distilled",
     split="train|valid|test",
     shard="[0-9]+-of-[0-9]+",
+    decode=one_of({run.decode_name for run in STUDY.runs.values()}),
 
 
 def of_corpus(function, *arguments):
@@ -70,6 +78,14 @@ def runs_of_grid(*path):
 
 def outputs(ending, split="test", runs=None):
     return [layout.output(STUDY, run, split, ending) for run in runs or STUDY.runs]
+
+
+def asked_for():
+    """Targets, and what --until and its like name; the workflow itself learns them only later."""
+    if "snakemake" not in sys.argv[0] or "--target-jobs" in sys.argv:  # called as a library, or by itself for a job
+        return []
+    words, _ = get_argument_parser().parse_known_args(sys.argv[1:])
+    return [*words.targets, *words.until, *words.forcerun, *words.omit_from]
 
 
 def publish():

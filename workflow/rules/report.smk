@@ -67,7 +67,7 @@ rule report:
     params:
         version=VERSIONS["report"],
         study=STUDY.name,
-        note=STUDY.note,
+        note=lambda wildcards: STUDY.note,  # in a function, its braces are no wildcards
         runs=[f"results/runs/{run}" for run in STUDY.runs],
     resources:
         mem_mb=2000,
@@ -79,4 +79,4 @@ rule report:
         ENVIRONMENT
     shell:
         "axenat report --summary {input.summary} --choices {input.choices} --runs {params.runs} --tables {input.tables}"
-        " --study-name {params.study:q} --note {params.note:q} --figures {output.figures} --out {output.page} 2> {log}"
+        " --study-name {params.study:q} --note={params.note:q} --figures {output.figures} --out {output.page} 2> {log}"

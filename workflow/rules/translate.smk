@@ -56,8 +56,6 @@ rule translate:
         text="results/runs/{run}/{split}/{decode}.txt",
         words="results/runs/{run}/{split}/{decode}.tok.txt",
         subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
-    wildcard_constraints:
-        decode="(beam|ell)[0-9]+",
     params:
         version=VERSIONS["translate"],
         folder=lambda wildcards, input: os.path.dirname(input.model[0]),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
-from sacremoses.corpus import NonbreakingPrefixes
 
+from axenat.config import LANGUAGES
 from axenat.files import UserError
 
 REASONS = ("empty", "too_short", "too_long", "ratio", "duplicate")
@@ -54,9 +54,8 @@ def _detokeniser(language: str) -> MosesDetokenizer:
 
 def _known(language: str) -> str:
     """Refuse what sacremoses would silently treat as English."""
-    known = sorted(set(NonbreakingPrefixes().available_langs.values()))
-    if language not in known:
-        raise UserError(f"no tokeniser for the language {language!r}; there is one for {', '.join(known)}")
+    if language not in LANGUAGES:
+        raise UserError(f"no tokeniser for the language {language!r}; there is one for {', '.join(LANGUAGES)}")
     return language
 
 

@@ -1,5 +1,6 @@
 """A run's folder as a translator: lines of text in, lines of text out, in order."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,19 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from axenat.config import DecodeConfig, RunConfig
+from axenat.config import LEAST_TUNED, DecodeConfig, RunConfig
 from axenat.data.batches import pad, plan_batches
 from axenat.data.subwords import Subwords, undo
 from axenat.data.text import clean_line, detokenise, tokenise
-from axenat.data.vocab import EOS, Vocab
+from axenat.data.vocab import EOS, Vocab, split_tokens
 from axenat.decode.beam import beam_search
 from axenat.decode.parallel import parallel_decode
-from axenat.files import UserError, read_json, read_mapping
+from axenat.files import UserError, read_mapping, read_record
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
 from axenat.progress import progress
 from axenat.records import build
+from axenat.train.average import check_texts
 from axenat.train.checkpoint import load_tensors, load_weights
 
 # Keys of a run's config.yaml that are about its text, not about its training.
@@ -58,6 +60,14 @@ def read_run_config(path: Path) -> RunFolder:
                      text["target_language"], text["joint"])  # fmt: skip
 
 
+def _tuned_value(path: Path, least: float) -> float:
+    value = read_record(path, "value")["value"]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value < math.inf:
+        raise UserError(f"{path}: value must be a number >= {least}, got {value!r}; tune the run again")
+    return float(value)
+
+
 def new_model(folder: RunFolder, objective: Objective, source_vocab: Vocab, target_vocab: Vocab) -> Transformer:
     return Transformer(
         folder.run.model, len(source_vocab), len(target_vocab),
@@ -74,6 +84,9 @@ class Translator:
             raise UserError(f"{path}: no such folder; give a run's folder, such as results/runs/teacher")
         self.folder = read_run_config(path / "config.yaml")
         self.device = device
+        weights = path / "model.safetensors"
+        tensors, metadata = load_tensors(weights)
+        check_texts(path, metadata)
         self.source_vocab, self.target_vocab = (
             Vocab.load(path / "vocab.source"),
             Vocab.load(path / "vocab.target"),
@@ -82,8 +95,7 @@ class Translator:
         self.target_subwords = Subwords.load(path / "codes.target")
         self.objective = objective_of(self.folder.run.objective)
         self.model = new_model(self.folder, self.objective, self.source_vocab, self.target_vocab)
-        weights = path / "model.safetensors"
-        load_weights(self.model, load_tensors(weights)[0], weights)
+        load_weights(self.model, tensors, weights)
         self.model.to(device).eval()
         self.tuned_key = self.folder.run.tuned_key
         decode = read_mapping(path / "decode.yaml")
@@ -93,7 +105,8 @@ class Translator:
         tuned = path / "tuned.json"
         self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers
         # Before tuning, the grid's first value serves.
-        self.value: float = read_json(tuned)["value"] if tuned.exists() else self.grid[0]
+        self.num_cut = 0  # lines of the last call that were longer than the model's positions
+        self.value = _tuned_value(tuned, LEAST_TUNED[self.tuned_key]) if tuned.exists() else self.grid[0]
 
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
         """Plain text in; `value` stands in for the tuned length multiplier or penalty."""
@@ -104,6 +117,7 @@ class Translator:
         """Tokenised text in. An empty line stays empty; what exceeds the model's positions is cut off."""
         value = self.value if value is None else value
         sources = [self.encode(line) for line in lines]
+        self.num_cut = sum(self._is_cut(line, source) for line, source in zip(lines, sources, strict=True))
         results = [Translation("", "", "", 0.0)] * len(lines)
         filled = np.array([i for i, source in enumerate(sources) if len(source) > 1], dtype=np.int64)
         if not len(filled):
@@ -119,6 +133,10 @@ class Translator:
     def encode(self, words: str) -> list[int]:
         ids = self.source_vocab.encode(self.source_subwords.apply(words))
         return [*ids[: self.model.max_positions - 1], EOS]
+
+    def _is_cut(self, words: str, ids: list[int]) -> bool:
+        full = len(ids) == self.model.max_positions
+        return full and len(split_tokens(self.source_subwords.apply(words))) >= self.model.max_positions
 
     def encode_target(self, words: str) -> list[int]:
         ids = self.target_vocab.encode(self.target_subwords.apply(words))

@@ -7,6 +7,11 @@ from axenat.evaluate.bleu import paired_bootstrap
 from axenat.files import UserError
 
 Score = Mapping[str, Any]
+# What a file must hold to be a score or the choice of a grid.
+SCORE_KEYS = (
+    "run", "corpus", "objective", "target_side", "split", "decode", "bleu", "signature", "hypothesis", "references"
+)  # fmt: skip
+CHOICE_KEYS = ("group", "key", "chosen", "candidates")
 
 
 def mark_chosen(scores: Sequence[Score], choices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

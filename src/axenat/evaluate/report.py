@@ -37,6 +37,7 @@ def render_report(
         examples=examples_side_by_side(study),
         shared=shared,
         different=different,
+        unknown=[run.name for run in study.runs if not run.provenance],
         seeds={run.name: run.config.get("seed") for run in study.runs if run.config},
     )
 

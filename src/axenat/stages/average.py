@@ -2,13 +2,13 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from safetensors.numpy import save
 
-from axenat.files import UserError, atomic, read_json, read_text, sha256_of, write_text
-from axenat.train.average import average
-
-TEXT_FILES = ("codes.source", "codes.target", "vocab.source", "vocab.target")
+from axenat.files import UserError, atomic, read_record, read_text, require, sha256_of, write_text
+from axenat.layout import SUBWORD_FILES
+from axenat.train.average import average, origin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,13 +19,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     folder = args.best.parent / "checkpoints"
-    best = read_json(args.best)["checkpoints"]
+    best = _checkpoints(args.best)
     for entry in best:
         path = folder / entry["file"]
         if not path.exists() or sha256_of(path) != entry["sha256"]:
             raise UserError(f"{path} is missing or changed since {args.best} was written; train the run again")
     mean = average([folder / entry["file"] for entry in best])
-    with atomic(args.out / "model.safetensors", "wb") as stream:
-        stream.write(save(mean, {"steps": " ".join(str(entry["step"]) for entry in best)}))
-    for name in TEXT_FILES:
+    for name in SUBWORD_FILES:
         write_text(args.out / name, read_text(args.subwords / name))
+    with atomic(args.out / "model.safetensors", "wb") as stream:
+        stream.write(save(mean, origin((entry["step"] for entry in best), args.out)))
+
+
+def _checkpoints(path: Path) -> list[dict[str, Any]]:
+    entries = read_record(path, "checkpoints")["checkpoints"]
+    if not isinstance(entries, list) or not entries:
+        raise UserError(f"{path}: checkpoints must be a list of at least one, got {str(entries)[:50]}")
+    return [require(f"{path}, checkpoints", entry, "file", "sha256", "step") for entry in entries]

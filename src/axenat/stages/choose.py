@@ -3,7 +3,7 @@
 import argparse
 
 from axenat.evaluate.choose import choose_run
-from axenat.files import read_json, read_yaml, write_json
+from axenat.files import read_mapping, read_record, write_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    configs = [read_yaml(path) for path in args.run_configs]
-    tuned = [read_json(path) for path in args.tuned]
-    analyses = [read_json(path) for path in args.analysis]
+    configs = [read_mapping(path, "run") for path in args.run_configs]
+    tuned = [read_record(path, "run", "key", "value", "candidates") for path in args.tuned]
+    analyses = [read_record(path, "run") for path in args.analysis]
     write_json(args.out, choose_run(args.group, args.key, configs, tuned, analyses))

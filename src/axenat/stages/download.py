@@ -2,10 +2,11 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
+from axenat.config import CorpusConfig
 from axenat.data.demo import demo_corpus
-from axenat.files import UserError, read_lines, read_mapping, write_lines
+from axenat.files import UserError, read_lines, read_yaml, write_lines
+from axenat.records import as_plain, build
 
 SPLITS = ("train", "valid", "test")
 
@@ -16,32 +17,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    config = read_mapping(args.config)
-    files = _generated(config) if config["grammar"] else _copied(config)
+    config = build(CorpusConfig, read_yaml(args.config), str(args.config))
+    files = _copied(config, Path(config.folder)) if config.folder is not None else _generated(config)
     for name, lines in files.items():
         write_lines(args.out / name, lines)
 
 
-def _generated(config: dict[str, Any]) -> dict[str, list[str]]:
-    return demo_corpus(references=config["references"], **config["grammar"])
+def _generated(config: CorpusConfig) -> dict[str, list[str]]:
+    return demo_corpus(references=config.references, **as_plain(config.grammar))
 
 
-def _copied(config: dict[str, Any]) -> dict[str, list[str]]:
+def _copied(config: CorpusConfig, folder: Path) -> dict[str, list[str]]:
     """Everything is read and checked before anything is written."""
-    source, target = config["source_language"], config["target_language"]
+    source, target = config.source_language, config.target_language
     files: dict[str, list[str]] = {}
     for split in SPLITS:
         names = [f"{split}.{source}", f"{split}.{target}"]
         if split != "train":
-            names += [f"{split}.ref{number}.{target}" for number in range(1, config["references"])]
-            names += [f"{split}.accept"] if config["judged"] else []
+            names += [f"{split}.ref{number}.{target}" for number in range(1, config.references)]
+            names += [f"{split}.accept"] if config.judged else []
         for name in names:
-            files[name] = read_lines(Path(config["folder"]) / name)
+            files[name] = read_lines(folder / name)
             if not files[name]:
-                raise UserError(f"{Path(config['folder']) / name} is empty; a corpus needs at least one pair")
+                raise UserError(f"{folder / name} is empty; a corpus needs at least one pair")
             if len(files[name]) != len(files[names[0]]):
                 raise UserError(
-                    f"{Path(config['folder']) / name} has {len(files[name])} lines but {names[0]} has "
+                    f"{folder / name} has {len(files[name])} lines but {names[0]} has "
                     f"{len(files[names[0]])}; a parallel corpus needs the same number"
                 )
     return files

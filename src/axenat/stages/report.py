@@ -10,7 +10,8 @@ from axenat.evaluate.report import render_report
 from axenat.evaluate.report_figures import draw_all
 from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.table_text import PrintedTable, from_markdown
-from axenat.files import UserError, iter_lines, read_json, read_text, read_yaml, write_text
+from axenat.files import UserError, iter_lines, read_mapping, read_record, read_text, write_text
+from axenat.layout import outputs_in
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     missing: list[str] = []
-    summary = _read_or_note(read_json, Path(args.summary), missing) or {}
-    choices = [_read_or_note(read_json, Path(path), missing) for path in args.choices]
+    summary = _read_or_note(read_record, Path(args.summary), missing) or {}
+    choices = [_read_or_note(read_record, Path(path), missing) for path in args.choices]
     tables = [_read_or_note(_read_table, Path(path), missing) for path in args.tables]
     study = StudyRecord(
         name=args.study_name,
@@ -45,15 +46,16 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _read_run(folder: Path, missing: list[str]) -> RunRecord:
-    analyses = [_read_or_note(read_json, path, missing) for path in sorted(folder.glob("*/*.analysis.json"))]
+    analyses = [_read_or_note(read_record, path, missing) for path in outputs_in(folder, "analysis.json")]
+    made = folder / "provenance.json"  # a run that DVC restored has none; the page says so in its place
     if not analyses:
         missing.append(f"{folder.name}: no analysis of its translations")
     return RunRecord(
         name=folder.name,
-        config=_read_or_note(read_yaml, folder / "config.yaml", missing),
+        config=_read_or_note(read_mapping, folder / "config.yaml", missing),
         history=_read_or_note(_read_history, folder / "history.jsonl", missing) or [],
-        tuned=_read_or_note(read_json, folder / "tuned.json", missing),
-        provenance=_read_or_note(read_json, folder / "provenance.json", missing),
+        tuned=_read_or_note(read_record, folder / "tuned.json", missing),
+        provenance=_read_or_note(read_record, made, missing) if made.exists() else None,
         analyses=[analysis for analysis in analyses if analysis],
     )
 

@@ -4,7 +4,7 @@ import argparse
 
 from axenat.evaluate.analysis import accepted_share, repetition_rate
 from axenat.evaluate.bleu import bleu
-from axenat.files import read_json, read_lines, read_yaml, write_json
+from axenat.files import read_lines, read_mapping, read_record, write_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    config, tuned = read_yaml(args.run_config), read_json(args.tuned)
+    config = read_mapping(args.run_config, "run", "corpus", "objective.name", "target_side")
+    tuned = read_record(args.tuned, "key", "value")
     result = bleu(read_lines(args.hypothesis), [read_lines(path) for path in args.references])
     tokenised = read_lines(args.tokenised)
     score = {

@@ -2,9 +2,9 @@
 
 import argparse
 
-from axenat.evaluate.comparisons import compare, mark_chosen, pairs_to_compare
+from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, compare, mark_chosen, pairs_to_compare
 from axenat.evaluate.tables import to_csv, to_markdown, to_terminal
-from axenat.files import read_json, read_lines, write_json, write_text
+from axenat.files import read_lines, read_record, write_json, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    scores = mark_chosen([read_json(path) for path in args.scores], [read_json(path) for path in args.choices])
+    read = [read_record(path, *SCORE_KEYS) for path in args.scores]
+    scores = mark_chosen(read, [read_record(path, *CHOICE_KEYS) for path in args.choices])
     pairs = list(pairs_to_compare(scores))
     paths = {path for pair in pairs for score in pair for path in (score["hypothesis"], *score["references"])}
     texts = {path: read_lines(path) for path in sorted(paths)}

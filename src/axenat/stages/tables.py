@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from axenat.config import TABLE_NAMES
+from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS
 from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.study_tables import TABLES
 from axenat.evaluate.table_text import printed, to_csv, to_markdown
-from axenat.files import read_json, read_yaml, write_text
+from axenat.files import read_mapping, read_record, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,29 +24,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    analyses = _existing(read_json, args.analyses)
+    analyses = _existing(read_record, args.analyses, "run")
     study = StudyRecord(
         name=args.study_name,
-        scores=_existing(read_json, args.scores),
+        scores=_existing(read_record, args.scores, *SCORE_KEYS),
         runs=[_read_run(folder, analyses) for folder in args.runs],
-        choices=_existing(read_json, args.choices),
+        choices=_existing(read_record, args.choices, *CHOICE_KEYS),
         missing=[f"Missing, {path}: no such file." for path in args.choices if not path.exists()],
     )
+    for name in set(TABLE_NAMES) - set(args.names):  # of an earlier study that asked for more
+        for ending in ("md", "csv"):
+            (args.out / f"{name}.{ending}").unlink(missing_ok=True)
     for name in args.names:
         table = TABLES[name](study)
         write_text(args.out / f"{name}.md", to_markdown(printed(table)))
         write_text(args.out / f"{name}.csv", to_csv(table))
 
 
-def _existing(read: Callable[[Path], Any], paths: Sequence[Path]) -> list[Any]:
+def _existing(read: Callable[..., dict[str, Any]], paths: Sequence[Path], *keys: str) -> list[dict[str, Any]]:
     """A table shows what there is, and says itself which runs are missing."""
-    return [read(path) for path in paths if path.exists()]
+    return [read(path, *keys) for path in paths if path.exists()]
 
 
 def _read_run(folder: Path, analyses: Sequence[dict[str, Any]]) -> RunRecord:
     return RunRecord(
         name=folder.name,
-        config=next(iter(_existing(read_yaml, [folder / "config.yaml"])), None),
-        tuned=next(iter(_existing(read_json, [folder / "tuned.json"])), None),
+        config=next(iter(_existing(read_mapping, [folder / "config.yaml"])), None),
+        tuned=next(iter(_existing(read_record, [folder / "tuned.json"])), None),
         analyses=[analysis for analysis in analyses if analysis["run"] == folder.name],
     )

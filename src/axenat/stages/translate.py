@@ -1,6 +1,7 @@
 """`axenat translate`: plain text in, translations out, line by line."""
 
 import argparse
+import logging
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 from axenat.decode.translator import Translator
 from axenat.files import decode_lines, read_lines, write_lines
 from axenat.train.devices import device_of, use_threads
+
+log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +28,9 @@ def main(args: argparse.Namespace) -> None:
     translator = Translator(args.model, device_of(args.device))
     lines = read_lines(args.input) if args.input else list(decode_lines(sys.stdin.buffer, "standard input"))
     translations = translator.translate(lines)
+    if translator.num_cut:
+        longest = translator.model.max_positions - 1
+        log.warning("%d of %d lines were cut to the model's %d subwords", translator.num_cut, len(lines), longest)
     _write(args.output, (one.text for one in translations))
     if args.tokenised:
         write_lines(args.tokenised, (one.words for one in translations))

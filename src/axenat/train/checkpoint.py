@@ -28,6 +28,9 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise UserError(f"{path}: no such file") from None
     except SafetensorError as error:
         raise UserError(f"{path}: not a readable safetensors file ({error})") from None
+    except OSError as error:
+        reason = "is a folder" if path.is_dir() else error.strerror or str(error)
+        raise UserError(f"{path}: {reason}, expected a safetensors file") from None
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

@@ -34,5 +34,9 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
 
 
 def use_threads(number: int | None) -> None:
-    if number:
-        torch.set_num_threads(number)
+    """All of them, if none is named."""
+    if number is None:
+        return
+    if number < 1:
+        raise UserError(f"--threads {number}: must be at least 1; leave it out to use all")
+    torch.set_num_threads(number)
