@@ -16,8 +16,8 @@ STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
 SHORT_NAMES = {"skip_target_penalty": "delta"}
 # What an objective does not read must not make its runs stale.
 UNUSED_KEYS = {
-    "left_to_right": ("skip_target_penalty", "observe", "score", "length_loss_weight"),
-    "masked": ("skip_target_penalty",),
+    "left_to_right": ("skip_target_penalty", "first_column", "observe", "score", "length_loss_weight"),
+    "masked": ("skip_target_penalty", "first_column"),
     "axe": (),
 }
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
