@@ -160,7 +160,7 @@ def test_padding_changes_nothing(seed, size, delta, rows, columns) -> None:
     padded = {
         **batch,
         "logits": torch.cat([batch["logits"], 9 * noise], dim=1),
-        "targets": torch.cat([batch["targets"], torch.ones(size[0], columns, dtype=torch.long)], dim=1),
+        "targets": torch.cat([batch["targets"], torch.full((size[0], columns), -100)], dim=1),
     }
     batch["logits"].requires_grad_()
     padded["logits"].requires_grad_()

@@ -81,6 +81,8 @@ def test_the_same_input_gives_the_same_bits() -> None:
         ({"prediction_lengths": lengths(4, 1)}, r"prediction_lengths must be 0 to 3, .* got \[4, 1\]"),
         ({"target_lengths": lengths(4, 1)}, r"target_lengths must be 0 to 3, .* got \[4, 1\]"),
         ({"target_lengths": lengths(-1, 1)}, r"target_lengths must be 0 to 3, .* got \[-1, 1\]"),
+        ({"targets": torch.tensor([[1, 2, V], [1, 1, 1]])}, rf"targets must be tokens .* \(0 to {V - 1}\), got {V}"),
+        ({"targets": torch.tensor([[1, 2, -1], [1, 1, 1]])}, "targets must be tokens of the vocabulary"),
         ({"label_smoothing": 1.0}, "label_smoothing must be at least 0 and below 1, got 1.0"),
         ({"first_column": "loose"}, "first_column must be one of paper, strict, got 'loose'"),
         ({"prediction_lengths": lengths(0, 3)}, "needs at least one prediction"),

@@ -104,7 +104,7 @@ def axe_loss_and_alignment(
     B, m, V = logits.shape
     check_shapes(m, V, targets, observed, options)
     if check:
-        check_lengths(m, targets, prediction_lengths, target_lengths)
+        check_sentences(m, V, targets, prediction_lengths, target_lengths)
     rows = Rows.padded(prediction_lengths, m)
     flat = logits.reshape(B * m, V)
     log_norm, mean = normalise(flat)
@@ -130,8 +130,12 @@ class Rows:
         """Every sentence has m rows."""
         B, device = len(prediction_lengths), prediction_lengths.device
         row = torch.arange(B * m, device=device)
-        inside = torch.arange(m, device=device) < prediction_lengths[:, None]
-        return cls(row.view(B, m), row // max(m, 1), inside)
+        return cls(row.view(B, m), row // max(m, 1), within(prediction_lengths, m))
+
+
+def within(lengths: Tensor, size: int) -> Tensor:
+    """(B size), True at the places before a sentence's length."""
+    return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
 def choose(
@@ -146,6 +150,7 @@ def choose(
 ) -> tuple[Choice, Alignment]:
     """Align, and say which costs the best path pays."""
     m, n, delta = rows.of.shape[1], targets.shape[1], float(options.skip_target_penalty)
+    targets = targets.masked_fill(~within(target_lengths, n), options.blank_id)  # padding may hold anything
     token, blank = _costs(logits, log_norm, rows, targets, observed, options.blank_id)
     align = table_backend(options.backend, logits.device)
     strict = options.first_column == "strict"
@@ -198,13 +203,16 @@ def check_shapes(m: int, V: int, targets: Tensor, observed: Tensor | None, optio
         raise ValueError(f"observed needs as many predictions as targets, got {m} and {targets.shape[1]}")
 
 
-def check_lengths(m: int, targets: Tensor, prediction_lengths: Tensor, target_lengths: Tensor) -> None:
+def check_sentences(m: int, V: int, targets: Tensor, prediction_lengths: Tensor, target_lengths: Tensor) -> None:
     n = targets.shape[1]
     for lengths, most, name in ((prediction_lengths, m, "prediction"), (target_lengths, n, "target")):
         if bool(((lengths < 0) | (lengths > most)).any()):
             raise ValueError(f"{name}_lengths must be 0 to {most}, the size of the tensor, got {lengths.tolist()}")
     if bool(((prediction_lengths < 1) & (target_lengths > 0)).any()):
         raise ValueError("a sentence with targets needs at least one prediction")
+    unknown = targets[within(target_lengths, n) & ((targets < 0) | (targets >= V))]
+    if len(unknown):
+        raise ValueError(f"targets must be tokens of the vocabulary (0 to {V - 1}), got {int(unknown[0])}")
 
 
 def check_finite(mean: Tensor, rows: Rows, first: int = 0) -> None:

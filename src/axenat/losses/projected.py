@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from axenat.losses.axe import Alignment, AxeOptions, Rows, check_finite, check_lengths, check_shapes, choose
+from axenat.losses.axe import Alignment, AxeOptions, Rows, check_finite, check_sentences, check_shapes, choose, within
 from axenat.losses.cross_entropy import every_target
 from axenat.losses.scoring import Choice, costs, gradient_, normalise, wide
 
@@ -60,11 +60,10 @@ def axe_from_states(
     B, m, _ = states.shape
     check_shapes(m, len(output_matrix), targets, observed, options)
     if check:
-        check_lengths(m, targets, prediction_lengths, target_lengths)
-    position = torch.arange(m, device=states.device)
-    inside = position < prediction_lengths[:, None]
+        check_sentences(m, len(output_matrix), targets, prediction_lengths, target_lengths)
+    inside = within(prediction_lengths, m)
     # Even an empty sentence has a row, which pays for nothing: so each finds its predictions among the rows.
-    taken = position < prediction_lengths.clamp(min=1)[:, None]
+    taken = within(prediction_lengths.clamp(min=1), m)
     row_of = taken.flatten().cumsum(0).view(B, m) - 1
     sentence = taken.nonzero()[:, 0]
     parts = list(_whole_sentences(taken.sum(1).tolist(), _rows_at_once(output_matrix, at_once)))
