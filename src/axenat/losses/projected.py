@@ -16,8 +16,8 @@ from axenat.losses.axe import Alignment, AxeOptions, Rows, check_finite, check_s
 from axenat.losses.cross_entropy import every_target
 from axenat.losses.scoring import Choice, costs, gradient_, normalise, wide
 
-# Logits held at once: enough to keep the matrix products fast (64 MB in float32), and a GPU busy (512 MB).
-AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 27}
+# Logits held at once: enough to keep the matrix products fast (32 MB in float32), and a GPU busy (512 MB).
+AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
 FLOAT16_HEADROOM = 256.0  # lifts small probabilities over the least float16, and stays far from the largest
 MOSTLY = 0.9  # fewer paying rows than this share are worth picking out
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from axenat.losses.kernels.torch_table import ALIGN, SKIP_PREDICTION, SKIP_TARGET
 
-CELLS = 500_000  # of the table, worth a thread of their own
+CELLS = 2_000_000  # of the table, worth a thread of their own, which must compete with those of torch
 
 
 def align(
@@ -27,12 +27,15 @@ def align(
         columns.dtype.type(delta),  # in the costs' own precision, as the twin computes
         strict, prediction_of_target, operator, total,
     )  # fmt: skip
-    # Plain threads, since numba's own pool may neither be used by two threads at once nor survive a fork.
     workers = max(1, min(B, torch.get_num_threads(), B * n * m // CELLS))
-    threads = [threading.Thread(target=_align, args=(first, workers, *arguments)) for first in range(1, workers)]
+    tables = np.empty((workers, m + 1, n + 1), dtype=columns.dtype)
+    # Plain threads, since numba's own pool may neither be used by two threads at once nor survive a fork.
+    threads = [
+        threading.Thread(target=_align, args=(tables[first], first, workers, *arguments)) for first in range(1, workers)
+    ]
     for thread in threads:
         thread.start()
-    _align(0, workers, *arguments)
+    _align(tables[0], 0, workers, *arguments)
     for thread in threads:
         thread.join()
     return torch.from_numpy(prediction_of_target), torch.from_numpy(operator), torch.from_numpy(total)
@@ -40,10 +43,10 @@ def align(
 
 @numba.njit(cache=True, nogil=True)
 def _align(  # type: ignore[no-untyped-def]
-    first, step, token, blank, target_lengths, prediction_lengths, delta, strict, prediction_of_target, operator, total
-):
-    _, most_predictions, most_targets = token.shape
-    A = np.empty((most_predictions + 1, most_targets + 1), dtype=token.dtype)  # once: fresh memory is slow
+    A, first, step, token, blank, target_lengths, prediction_lengths, delta, strict, prediction_of_target, operator,
+    total,
+):  # fmt: skip
+    """Every `step`th sentence from the `first` on, through one table: fresh memory is slow."""
     for b in range(first, len(total), step):
         n, m = target_lengths[b], prediction_lengths[b]
         _fill(A, token[b], blank[b], n, m, delta, strict)
@@ -72,18 +75,20 @@ def _fill(A, token, blank, n, m, delta, strict):  # type: ignore[no-untyped-def]
         if m > 0:
             column += delta * token[0, i - 1]
         A[0, i] = column
-    # Each cell waits for the one above it, so two columns go together, the second one cell behind the first.
-    for j in range(1, m, 2):
-        first, second = A[j, 0], A[j + 1, 0]
+    # Each cell waits for the one above it, so four columns go together, each one cell behind the last.
+    whole = m - m % 4
+    for j in range(1, whole, 4):
+        a, b, c, d = A[j, 0], A[j + 1, 0], A[j + 2, 0], A[j + 3, 0]
         for i in range(1, n + 1):
-            before = first
-            first = _cell(A[j - 1, i - 1], A[j - 1, i], first, token[j - 1, i - 1], blank[j - 1], delta)
-            A[j, i] = first
-            second = _cell(before, first, second, token[j, i - 1], blank[j], delta)
-            A[j + 1, i] = second
-    if m % 2:
+            above_a, above_b, above_c = a, b, c
+            a = _cell(A[j - 1, i - 1], A[j - 1, i], a, token[j - 1, i - 1], blank[j - 1], delta)
+            b = _cell(above_a, a, b, token[j, i - 1], blank[j], delta)
+            c = _cell(above_b, b, c, token[j + 1, i - 1], blank[j + 1], delta)
+            d = _cell(above_c, c, d, token[j + 2, i - 1], blank[j + 2], delta)
+            A[j, i], A[j + 1, i], A[j + 2, i], A[j + 3, i] = a, b, c, d
+    for j in range(whole + 1, m + 1):
         for i in range(1, n + 1):
-            A[m, i] = _cell(A[m - 1, i - 1], A[m - 1, i], A[m, i - 1], token[m - 1, i - 1], blank[m - 1], delta)
+            A[j, i] = _cell(A[j - 1, i - 1], A[j - 1, i], A[j, i - 1], token[j - 1, i - 1], blank[j - 1], delta)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
