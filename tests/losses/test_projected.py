@@ -123,14 +123,15 @@ def test_small_probabilities_survive_float16() -> None:
 
 
 class Largest(TorchDispatchMode):
-    """The sizes of all tensors that are made, and the rows of all products with the vocabulary."""
+    """The sizes of all tensors that are made, the rows of all products with the vocabulary, and how many products."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.size = self.rows = 0
+        self.size = self.rows = self.products = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
+        self.products += function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm_)
         if isinstance(made, Tensor):
             self.size = max(self.size, made.numel())
             if function is torch.ops.aten.mm.out and made.shape[1] == V:
@@ -149,10 +150,14 @@ def test_no_tensor_of_all_logits_is_made_and_padding_is_never_projected() -> Non
 
 def test_without_gradient_none_is_made() -> None:
     sentences = batch(1, 4, 4, 4, torch.float32)
-    with torch.no_grad():
+    with torch.no_grad(), Largest() as seen:
         total, _, _ = axe_from_states(**sentences, options=OPTIONS)
     assert not total.requires_grad
+    assert seen.products == 1  # the logits; two more would be gradients
     assert_close(total, plain_axe(**sentences, options=OPTIONS)[0].detach())
+    with Largest() as seen:
+        axe_from_states(**sentences, options=OPTIONS)
+    assert seen.products == 3
 
 
 def test_what_makes_no_sense_is_refused_and_the_sentence_named() -> None:

@@ -176,7 +176,7 @@ def choose(
 
 
 def _costs(
-    logits: Tensor, log_norm: Tensor, rows: "Rows", targets: Tensor, observed: Tensor | None, blank_id: int
+    logits: Tensor, log_norm: Tensor, rows: Rows, targets: Tensor, observed: Tensor | None, blank_id: int
 ) -> tuple[Tensor, Tensor]:
     """-log P_j(Y_i) as (B n m) and -log P_j(blank) as (B m)."""
     token = log_norm[:, None] - logits.gather(1, targets[rows.sentence])

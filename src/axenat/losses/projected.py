@@ -108,6 +108,8 @@ def _score(states: Tensor, matrix: Tensor, parts: list[Part], choose: Choose) ->
     """The sum of all costs, with gradient, and the cost of each row, without."""
     device = states.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
+    if not torch.is_grad_enabled():  # a Function is not told, and would make gradients for nobody
+        states, matrix = states.detach(), matrix.detach()
     with torch.autocast(device, enabled=False):  # the precision of each product is chosen here
         total, paid = _ProjectedCosts.apply(states, matrix, parts, choose, dtype)  # type: ignore[no-untyped-call]
     return total, paid
