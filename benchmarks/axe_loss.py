@@ -17,18 +17,20 @@ from torch.nn import functional as F
 from axenat.config import ModelConfig, ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK
+from axenat.files import read_yaml
 from axenat.losses.axe import AxeOptions, axe_loss_and_alignment
 from axenat.losses.kernels.choose import table_backend
 from axenat.losses.projected import axe_from_states, cross_entropy_from_states
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
+from axenat.study import parse_study
 from benchmarks.measure import interleaved, medians, peak_megabytes, ratio, report
 
 SIZES = [(64, 40, 8_000), (64, 40, 32_000), (16, 128, 32_000), (4, 512, 8_000)]  # B, n = m, V
 WIDTH = 512
 OPTIONS = AxeOptions(blank_id=BLANK, skip_target_penalty=2.0)
-DEMO = ModelConfig(width=96, heads=4, hidden=192, encoder_layers=2, decoder_layers=2, dropout=0.0)
-MODELS = {  # vocabulary, sentences of a batch, their tokens
+DEMO = parse_study(read_yaml(Path(__file__).parents[1] / "config" / "config.yaml")).runs["ce-raw"].model
+MODELS = {  # vocabulary, sentences of a batch, their tokens: about as in the demo, and a common size
     "demo": (DEMO, 427, 40, 13),
     "transformer-base": (ModelConfig(), 32_000, 32, 32),
 }
@@ -196,7 +198,7 @@ def _step(model_config: ModelConfig, V: int, B: int, n: int, config: ObjectiveCo
 
 
 def through_the_table(B: int, n: int, V: int, rounds: int) -> dict[str, Any]:
-    """The straightforward way, for contrast: log-probabilities, Algorithm 1 over anti-diagonals, autograd."""
+    """The straightforward way, for contrast: log-probabilities, Algorithm 1 cell by cell, autograd."""
     logits, targets, _ = example(B, n, V)
     logits.requires_grad_()
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from axenat.records import ConfigError, at_least, between, one_of, share
 
+SPLITS = ("train", "valid", "test")
 MOST_SEED = 2**63 - 1  # what torch takes
 LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
 # Those that the Moses tokeniser knows, which needs more than the workflow should import.
@@ -25,7 +26,7 @@ class GrammarConfig:
 
     def __post_init__(self) -> None:
         between("grammar.seed", self.seed, 0, MOST_SEED)
-        for split in ("train", "valid", "test"):
+        for split in SPLITS:
             at_least(f"grammar.{split}", getattr(self, split), 1)
 
 

@@ -87,10 +87,11 @@ def outputs_in(folder: Path, ending: str) -> list[Path]:
 def _decode_name_in(folder: Path) -> str | None:
     """None if the folder does not tell."""
     try:
-        config, decode = read_mapping(folder / "config.yaml"), read_mapping(folder / "decode.yaml")
-        return decode_name(config["objective"]["name"], decode["beam_size"], decode["num_length_candidates"])
-    except (UserError, KeyError, TypeError):
+        config = read_mapping(folder / "config.yaml", "objective.name")
+        decode = read_mapping(folder / "decode.yaml", "beam_size", "num_length_candidates")
+    except UserError:
         return None
+    return decode_name(config["objective"]["name"], decode["beam_size"], decode["num_length_candidates"])
 
 
 def choices(study: Study) -> list[str]:

@@ -7,7 +7,7 @@ from os.path import normpath
 from pathlib import PurePath
 from typing import Any
 
-from axenat.config import TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
+from axenat.config import SPLITS, TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
 from axenat.records import ConfigError, as_plain, build, check_part, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -21,7 +21,6 @@ UNUSED_KEYS = {
     "axe": (),
 }
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
-SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -38,16 +38,10 @@ def aligns(translator: Translator) -> dict[str, Any]:
 def align_batch(
     translator: Translator, sources: list[list[int]], targets: list[list[int]], **how: Any
 ) -> tuple[Tensor, Tensor, Alignment]:
-    """Log-probabilities on a blank page of the reference's length, and the best alignment of the reference.
-
-    `how` is what `aligns` says, unless told otherwise.
-    """
+    """Log-probabilities on a blank page of the reference's length, and the best alignment of the reference."""
     target, lengths = (tensor.to(translator.device) for tensor in pad(targets))
     logits = _logits(translator, sources, lengths)
-    alignment = axe_align(
-        logits, target, prediction_lengths=lengths, target_lengths=lengths, blank_id=BLANK,
-        **(how or aligns(translator)),
-    )  # fmt: skip
+    alignment = axe_align(logits, target, prediction_lengths=lengths, target_lengths=lengths, blank_id=BLANK, **how)
     return logits.log_softmax(-1), lengths, alignment
 
 
@@ -59,6 +53,7 @@ def skip_rates(translator: Translator, words: list[str], targets: list[str]) -> 
             translator,
             [translator.encode(line) for line in words[start : start + ROWS]],
             [translator.encode_target(line) for line in targets[start : start + ROWS]],
+            **aligns(translator),
         )
         skipped_targets += int((alignment.operator == Op.SKIP_TARGET).sum())
         skipped_predictions += int(alignment.skipped_prediction.sum())

@@ -104,8 +104,8 @@ class Translator:
         self.decode = build(DecodeConfig, decode, str(path / "decode.yaml"))
         tuned = path / "tuned.json"
         self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers
-        # Before tuning, the grid's first value serves.
         self.num_cut = 0  # lines of the last call that were longer than the model's positions
+        # Before tuning, the grid's first value serves.
         self.value = _tuned_value(tuned, LEAST_TUNED[self.tuned_key]) if tuned.exists() else self.grid[0]
 
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:

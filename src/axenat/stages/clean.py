@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from axenat.config import CleanConfig
+from axenat.config import SPLITS, CleanConfig
 from axenat.data.text import REASONS, judge_pairs, tokenise
 from axenat.files import UserError, atomic, read_parallel, read_yaml, write_json
 from axenat.progress import progress
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, required=True, help="languages and filters (YAML)")
     parser.add_argument("--source", type=Path, required=True, help="raw source text, one sentence a line")
     parser.add_argument("--target", type=Path, required=True, help="raw target text, line by line the same")
-    parser.add_argument("--split", choices=("train", "valid", "test"), required=True)
+    parser.add_argument("--split", choices=SPLITS, required=True)
     parser.add_argument("--out-source", type=Path, required=True, help="tokenised source text")
     parser.add_argument("--out-target", type=Path, required=True, help="tokenised target text")
     parser.add_argument("--counts", type=Path, required=True, help="how many pairs were kept and why others not")

@@ -3,12 +3,10 @@
 import argparse
 from pathlib import Path
 
-from axenat.config import CorpusConfig
+from axenat.config import SPLITS, CorpusConfig
 from axenat.data.demo import demo_corpus
 from axenat.files import UserError, read_lines, read_yaml, write_lines
 from axenat.records import as_plain, build
-
-SPLITS = ("train", "valid", "test")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
