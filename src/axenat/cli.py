@@ -81,7 +81,7 @@ def _run(argv: list[str]) -> int:
         module.main(parser.parse_args(argv[1:]))
     except UserError as error:
         print(f"axenat {stage}: {error}", file=sys.stderr)
-        return 2
+        return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -169,7 +169,8 @@ class TrainConfig:
     tokens_per_batch: int = 8_192  # what one device takes at once; a step adds up as many as it needs
     peak_lr: float = 5.0e-4
     warmup_steps: int = 10_000
-    weight_decay: float = 0.01  # decoupled, on all parameters
+    weight_decay: float = 0.01  # on all parameters
+    weight_decay_kind: str = "decoupled"  # or l2, added to the gradient
     adam_beta1: float = 0.9
     adam_beta2: float = 0.999
     adam_eps: float = 1.0e-6
@@ -178,19 +179,23 @@ class TrainConfig:
     keep_best: int = 5
     log_every: int = 20
     precision: str = "auto"
+    compile: bool = False  # the model through torch.compile
+    most_skipped: int = 10  # steps in a row whose loss or gradient is not finite, before the training gives up
 
     def __post_init__(self) -> None:
         for name in ("steps", "warmup_steps", "tokens_per_batch", "keep_best", "log_every"):
             at_least(f"train.{name}", getattr(self, name), 1)
         at_least("train.tokens_per_step", self.tokens_per_step, self.tokens_per_batch)
         at_least("train.validate_every", self.validate_every, 0)
+        at_least("train.most_skipped", self.most_skipped, 0)
         for name in ("peak_lr", "adam_eps", "clip_norm"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"train.{name} must be above 0, got {getattr(self, name)}")
         share("train.adam_beta1", self.adam_beta1)
         share("train.adam_beta2", self.adam_beta2)
         share("train.weight_decay", self.weight_decay)
-        one_of("train.precision", self.precision, ("auto", "fp32", "bf16", "fp16"))
+        one_of("train.precision", self.precision, ("auto", "fp32", "tf32", "bf16", "fp16"))
+        one_of("train.weight_decay_kind", self.weight_decay_kind, ("decoupled", "l2"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

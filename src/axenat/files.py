@@ -15,6 +15,8 @@ import yaml
 class UserError(Exception):
     """Bad input, said in one sentence: where, what is wrong, what is allowed. Exit code 2, no traceback."""
 
+    exit_code = 2
+
 
 @contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:

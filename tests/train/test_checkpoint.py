@@ -10,29 +10,14 @@ from axenat.files import UserError, sha256_of
 from axenat.train.average import average
 from axenat.train.checkpoint import (
     TrainState,
+    forget_states,
     keep_if_best,
-    load_state,
     load_tensors,
     load_weights,
-    save_state,
     save_tensors,
     weights_of,
 )
 from tests import tiny
-
-
-def optimiser(model) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(model.parameters(), lr=0.01, fused=True)
-
-
-def step(model, optimizer, seed: int) -> None:
-    torch.manual_seed(seed)
-    for parameter in model.parameters():
-        parameter.grad = torch.randn_like(parameter)
-    optimizer.step()
-
-
-NO_SCALER = torch.amp.GradScaler("cpu", enabled=False)
 
 
 @pytest.mark.parametrize("joint", [True, False])
@@ -48,30 +33,6 @@ def test_weights_make_a_round_trip_and_tied_ones_are_kept_once(tmp_path, joint) 
     assert (second.source_tokens is second.target_tokens) is joint
 
 
-def test_a_model_goes_on_from_its_state_as_if_nothing_had_happened(tmp_path) -> None:
-    path = tmp_path / "state.safetensors"
-    model, twin = tiny.model(seed=1), tiny.model(seed=2)
-    optimizer, twin_optimizer = optimiser(model), optimiser(twin)
-    step(model, optimizer, 1)
-    state = TrainState(step=3, epoch=1, position=4, history_bytes=9, window={"count": 2.5}, best=[{"step": 2}])
-    save_state(path, state, model, optimizer, NO_SCALER, "mark")
-    assert load_state(path, twin, twin_optimizer, NO_SCALER, "mark") == state
-    step(model, optimizer, 2)
-    step(twin, twin_optimizer, 2)
-    for one, two in zip(model.parameters(), twin.parameters(), strict=True):
-        assert torch.equal(one, two)
-
-
-def test_a_state_of_another_configuration_is_not_resumed(tmp_path) -> None:
-    path, model = tmp_path / "state.safetensors", tiny.model()
-    assert load_state(path, model, optimiser(model), NO_SCALER, "mark") is None
-    save_state(path, TrainState(step=3), model, optimiser(model), NO_SCALER, "mark")
-    fresh = tiny.model(seed=5)
-    before = {name: value.clone() for name, value in weights_of(fresh).items()}
-    assert load_state(path, fresh, optimiser(fresh), NO_SCALER, "another") is None
-    assert all(torch.equal(value, before[name]) for name, value in weights_of(fresh).items())
-
-
 @settings(max_examples=10)
 @given(losses=st.lists(st.sampled_from([0.5, 1.0, 1.5, 2.0, 2.5, 3.0]), min_size=1, max_size=12))
 def test_the_lowest_losses_are_kept_and_of_equal_ones_the_earlier(losses, tmp_path_factory) -> None:
@@ -79,6 +40,7 @@ def test_the_lowest_losses_are_kept_and_of_equal_ones_the_earlier(losses, tmp_pa
     for number, loss in enumerate(losses, start=1):
         state.step = number
         keep_if_best(state, folder, model, loss, keep=5)
+    forget_states(folder, state)
     expected = sorted((loss, number) for number, loss in enumerate(losses, start=1))[:5]
     assert [(entry["loss"], entry["step"]) for entry in state.best] == expected
     assert sorted(path.name for path in folder.iterdir()) == sorted(entry["file"] for entry in state.best)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,18 @@ import torch
 
 from axenat.config import OBJECTIVE_NAMES
 from axenat.data.batches import collate
-from axenat.data.corpus import write_corpus
+from axenat.data.corpus import ParallelCorpus, write_corpus
 from axenat.files import UserError, read_lines, sha256_of
+from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.train import loop
-from axenat.train.checkpoint import TrainState
-from axenat.train.loop import Setting, fingerprint, forget_state, train, validation_loss
+from axenat.train.checkpoint import TrainState, forget_states
+from axenat.train.forward import validation_loss
+from axenat.train.loop import train
+from axenat.train.optimizer import optimizer_of
+from axenat.train.setting import Setting, fingerprint
+from axenat.train.steps import Step, steps_from
+from axenat.train.stopwatch import Stopwatch
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -29,10 +36,10 @@ def setting(tmp_path: Path, name: str = "axe", folder: str = "checkpoints", **se
     for split, size, seed in (("train", 40, 1), ("valid", 12, 2)):
         if not (tmp_path / f"{split}.safetensors").exists():
             tiny.copy_corpus(tmp_path / f"{split}.safetensors", size, seed)
-    corpora = [loop.ParallelCorpus(tmp_path / f"{split}.safetensors") for split in ("train", "valid")]
+    corpora = [ParallelCorpus(tmp_path / f"{split}.safetensors") for split in ("train", "valid")]
     objective = objective_of(run.objective)
     torch.manual_seed(run.seed)
-    model = loop.Transformer(run.model, 10, 10, joint=True, predicts_length=objective.predicts_length)
+    model = Transformer(run.model, 10, 10, joint=True, predicts_length=objective.predicts_length)
     return Setting(run, model, objective, *corpora, tmp_path / folder, CPU)
 
 
@@ -56,12 +63,12 @@ def kill_at(monkeypatch, name: str, call: int) -> None:
     """The given call of a function of the loop is never made."""
     original, calls = getattr(loop, name), 0
 
-    def deadly(*arguments):
+    def deadly(*arguments, **named):
         nonlocal calls
         calls += 1
         if calls == call:
             raise Killed
-        return original(*arguments)
+        return original(*arguments, **named)
 
     monkeypatch.setattr(loop, name, deadly)
 
@@ -89,7 +96,7 @@ def test_an_interrupted_training_ends_like_an_uninterrupted_one(tmp_path, monkey
         with pytest.raises(Killed):
             train(first, "mark")
     second = setting(tmp_path, **sections)
-    if (second.folder / "state.safetensors").exists():
+    if list(second.folder.glob("state-*.safetensors")):
         with torch.no_grad():  # whatever the new process starts with, the state counts
             for parameter in second.model.parameters():
                 parameter.zero_()
@@ -113,7 +120,7 @@ def test_a_finished_training_can_be_forced_again(tmp_path) -> None:
     one, two = setting(tmp_path), setting(tmp_path)
     expected = outcome(one, train(one, "mark"))
     assert same(outcome(one, train(one, "mark")), expected), "until its results are written, it is kept"
-    forget_state(one)
+    forget_states(one.folder, TrainState())
     with torch.no_grad():
         two.model.output_matrix.add_(1.0)
     assert not same(outcome(two, train(two, "mark")), expected), "then it starts from the weights given"
@@ -150,9 +157,9 @@ def test_two_micro_batches_are_one_big_batch(tmp_path, name) -> None:
     for groups in ([range(10)], [range(3), range(3, 10)]):
         one = setting(tmp_path, name, objective={"observe": "none"}, train={"clip_norm": 1e6})
         batches = [collate(one.train, list(indices)) for indices in groups]
-        optimizer = torch.optim.AdamW(one.model.parameters(), lr=0.0)
-        scaler = torch.amp.GradScaler("cpu", enabled=False)
-        loop._update(one, TrainState(), batches, optimizer, scaler, torch.float32)
+        optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32, "cpu")
+        engine = loop.Engine(one, "mark", one.model, optimizer, torch.float32, Stopwatch(CPU))
+        loop._update(engine, TrainState(), Step(groups, list(range(len(groups))), batches, False))
         gradients.append([parameter.grad for parameter in one.model.parameters()])
     for big, small in zip(*gradients, strict=True):
         torch.testing.assert_close(small, big, rtol=1e-4, atol=1e-6)
@@ -198,8 +205,11 @@ def test_the_history_tells_of_every_step_and_validation(tmp_path) -> None:
 
 def test_every_sentence_of_an_epoch_is_used_once(tmp_path) -> None:
     one = setting(tmp_path)
-    state = TrainState()
-    seen = [int(i) for batches in loop._steps(one, state) for batch in batches for i in batch.index]
+    seen = []
+    for step in steps_from(one, TrainState()):
+        seen += [int(i) for batch in step.batches for i in batch.index]
+        if step.ends_epoch:
+            break
     assert sorted(seen) == list(range(len(one.train)))
 
 
@@ -214,12 +224,36 @@ def test_the_seed_decides_the_training(tmp_path) -> None:
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_a_diverging_training_stops_with_a_sentence(tmp_path) -> None:
-    one = setting(tmp_path)
+def test_a_diverging_training_gives_up_after_so_many_steps_and_says_where(tmp_path, caplog) -> None:
+    one = setting(tmp_path, train={"most_skipped": 2})
     with torch.no_grad():
         one.model.target_tokens.weight.fill_(float("inf"))
-    with pytest.raises(UserError, match="training diverged at step 1: the gradient is not finite"):
+    before = [parameter.detach().clone() for parameter in one.model.parameters()]
+    words = (
+        r"training diverged at step 3: the loss is not finite, 3 steps in a row \(now with sentences \d+, .*train\.safe"
+    )
+    with pytest.raises(UserError, match=words):
         train(one, "mark")
+    assert [f"step {n} skipped" in caplog.text for n in (1, 2, 3)] == [True, True, False]
+    for parameter, old in zip(one.model.parameters(), before, strict=True):
+        assert torch.equal(parameter, old), "a step that is skipped changes nothing"
+
+
+def test_one_bad_step_is_skipped_and_counted(tmp_path, monkeypatch) -> None:
+    one = setting(tmp_path, train={"log_every": 4})
+    original, calls = loop.loss_of, 0
+
+    def sometimes_infinite(*arguments):
+        nonlocal calls
+        calls += 1
+        loss = original(*arguments)
+        return dataclasses.replace(loss, total=loss.total * math.inf) if calls == 11 else loss
+
+    monkeypatch.setattr(loop, "loss_of", sometimes_infinite)
+    train(one, "mark")
+    lines = [line for line in history(one) if line["kind"] == "train"]
+    assert [line["skipped_steps"] for line in lines] == [0, 1, 0]
+    assert all(math.isfinite(line["loss"]) and math.isfinite(line["grad_norm"]) for line in lines)
 
 
 def test_sentences_beyond_the_models_positions_are_refused_before_training(tmp_path) -> None:

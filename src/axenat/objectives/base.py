@@ -1,6 +1,6 @@
 """What an objective is: the decoder's input, its score and its read-out, which must agree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import torch
@@ -21,6 +21,9 @@ class Canvas:
     lengths: Tensor  # (B,)
     observed: Tensor  # (B m) True where the decoder may see the target token
 
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "Canvas":
+        return Canvas(*(getattr(self, item.name).to(device, non_blocking=non_blocking) for item in fields(self)))
+
 
 @dataclass(frozen=True, slots=True)
 class LossSum:
@@ -30,9 +33,12 @@ class LossSum:
     count: Tensor  # predicted tokens
     parts: dict[str, Tensor]  # further sums, without gradient
 
+    def sums(self) -> dict[str, Tensor]:
+        """All of them, without gradient and still on their device."""
+        return {"total": self.total.detach(), "count": self.count, **self.parts}
+
     def detached(self) -> dict[str, float]:
-        sums = {"total": self.total.detach(), "count": self.count, **self.parts}
-        return {name: float(value) for name, value in sums.items()}
+        return {name: float(value) for name, value in self.sums().items()}
 
 
 class Objective(Protocol):

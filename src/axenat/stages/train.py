@@ -1,6 +1,11 @@
-"""`axenat train`: one run, teacher or student, from ids to its best checkpoints."""
+"""`axenat train`: one run, teacher or student, from ids to its best checkpoints.
+
+On several devices under torchrun or srun, one process each. SIGTERM and SIGUSR1 save the state and end with exit
+code 75; the same command goes on from there, also after a kill.
+"""
 
 import argparse
+from contextlib import nullcontext
 from pathlib import Path
 
 from axenat.data.corpus import ParallelCorpus
@@ -10,8 +15,11 @@ from axenat.files import read_yaml, write_json, write_text
 from axenat.objectives.registry import objective_of
 from axenat.stages.provenance import provenance
 from axenat.tracking import following
-from axenat.train.devices import device_of, use_threads
-from axenat.train.loop import Setting, fingerprint, forget_state, seeded_model, train
+from axenat.train.checkpoint import forget_states
+from axenat.train.devices import use_threads
+from axenat.train.loop import train
+from axenat.train.ranks import joined
+from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    parser.add_argument("--workers", type=int, help="processes that prepare batches (default: 2 for a GPU, else none)")
+    parser.add_argument("--save-minutes", type=float, default=SAVE_SECONDS / 60,
+                        help="save the state at least this often (default: %(default)g)")  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> None:
@@ -31,12 +42,18 @@ def main(args: argparse.Namespace) -> None:
     train_ids, valid_ids = ParallelCorpus(args.train), ParallelCorpus(args.valid)
     for corpus in (train_ids, valid_ids):
         corpus.check_vocab(source_vocab, target_vocab)
-    device, objective = device_of(args.device), objective_of(folder.run.objective)
+    objective = objective_of(folder.run.objective)
     model = seeded_model(folder.run.seed, lambda: new_model(folder, objective, source_vocab, target_vocab))
-    setting = Setting(folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device)
-    with following(args.out):
-        state = train(setting, fingerprint(read_yaml(args.config), args.train, args.valid))
-    write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
-    write_json(args.out / "provenance.json", provenance(device, args.train))
-    write_json(args.out / "best.json", {"run": folder.name, "checkpoints": state.best})
-    forget_state(setting)
+    with joined(args.device) as (ranks, device):
+        workers = (2 if device.type == "cuda" else 0) if args.workers is None else args.workers
+        setting = Setting(
+            folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device,
+            ranks, workers, 60 * args.save_minutes,
+        )  # fmt: skip
+        with following(args.out) if ranks.writes else nullcontext():
+            state = train(setting, fingerprint(read_yaml(args.config), args.train, args.valid))
+        if ranks.writes:
+            write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
+            write_json(args.out / "provenance.json", provenance(device, args.train))
+            write_json(args.out / "best.json", {"run": folder.name, "checkpoints": state.best})
+            forget_states(setting.folder, state)

@@ -1,6 +1,12 @@
-"""What is kept of a training: the resumable state and the best checkpoints. Safetensors only, no pickle."""
+"""What is kept of a training: the resumable state and the best checkpoints. Safetensors only, no pickle.
 
+The newest two states are kept, each with a checksum inside: a damaged one is noticed, and the one before is used.
+"""
+
+import hashlib
 import json
+import logging
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +17,13 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from axenat.files import UserError, atomic, sha256_of
+from axenat.train.optimizer import Optimizer
+
+log = logging.getLogger(__name__)
+STATES = "state-*.safetensors"
+CHECKPOINTS = "step-*.safetensors"
+KEPT_STATES = 2
+HISTORY = "history.jsonl"
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
@@ -55,35 +68,86 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> No
 class TrainState:
     """Where a training stands. All randomness comes from (seed, step), so no generator needs to be kept."""
 
-    step: int = 0  # updates made
+    step: int = 0  # updates made or skipped
     epoch: int = 0
     position: int = 0  # batches of this epoch that are used up
+    due: bool = False  # is this step still to be validated?
+    skipped: int = 0  # steps in a row without an update, since loss or gradient was not finite
     history_bytes: int = 0
     window: dict[str, float] = field(default_factory=dict)  # sums since the last line of the history
     best: list[dict[str, Any]] = field(default_factory=list)  # step, loss, file, sha256; best first
 
 
-def save_state(path: Path, state: TrainState, model: nn.Module, optimizer: torch.optim.Optimizer,
-               scaler: torch.amp.GradScaler, fingerprint: str) -> None:  # fmt: skip
+def save_state(folder: Path, state: TrainState, model: nn.Module, optimizer: Optimizer, fingerprint: str) -> None:
+    """The new state, then without those before the last one and the checkpoints that none of the kept ones names."""
     tensors = {f"model.{name}": tensor for name, tensor in weights_of(model).items()}
-    moments = optimizer.state_dict()["state"]
+    moments = optimizer.adam.state_dict()["state"]
     tensors |= {f"optimizer.{i}.{name}": value for i, slots in moments.items() for name, value in slots.items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {
         "state": json.dumps(asdict(state)),
-        "scaler": json.dumps(scaler.state_dict()),
+        "scaler": json.dumps(optimizer.scaler.state_dict()),
         "fingerprint": fingerprint,
     }
-    save_tensors(path, tensors, metadata)
+    save_tensors(folder / _state_name(state.step), tensors, {**metadata, "sha256": _digest(tensors, metadata)})
+    kept = sorted(folder.glob(STATES))[-KEPT_STATES:]
+    _drop(folder.glob(STATES), {path.name for path in kept})
+    _drop(folder.glob(CHECKPOINTS), {entry["file"] for path in kept for entry in _best_in(path)})
 
 
-def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler,
-               fingerprint: str) -> TrainState | None:  # fmt: skip
-    """None when there is nothing to resume: no file, or one of another configuration or data."""
-    if not path.exists():
-        return None
-    tensors, metadata = load_tensors(path)
-    if metadata.get("fingerprint") != fingerprint:
-        return None
+def _state_name(step: int) -> str:
+    return f"state-{step:07d}.safetensors"
+
+
+def _best_in(path: Path) -> list[dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as stream:
+            return list(json.loads(stream.metadata()["state"])["best"])
+    except (SafetensorError, OSError, TypeError, LookupError, ValueError):
+        return []  # damaged: it will never be resumed
+
+
+def _drop(paths: Iterable[Path], named: set[str]) -> None:
+    for path in paths:
+        if path.name not in named:
+            path.unlink()
+
+
+def _digest(tensors: dict[str, Tensor], metadata: dict[str, str]) -> str:
+    """Of all bytes that matter: names, shapes, values, and what goes with them."""
+    digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def load_state(folder: Path, model: nn.Module, optimizer: Optimizer, fingerprint: str) -> TrainState | None:
+    """The newest whole state. None: nothing to resume, or only another configuration or data."""
+    paths = sorted(folder.glob(STATES), reverse=True)
+    for path in paths:
+        try:
+            tensors, metadata = load_tensors(path)
+            expected = metadata.pop("sha256", "")
+            if _digest(tensors, metadata) != expected:
+                raise UserError(f"{path}: its content does not fit its checksum")
+            if metadata["fingerprint"] != fingerprint:
+                return None
+            state = TrainState(**json.loads(metadata["state"]))
+            if (folder / HISTORY).stat().st_size < state.history_bytes:
+                raise UserError(f"{path}: the history beside it is cut short")
+        except UserError as error:
+            log.warning("%s; the state before it is used", error)
+            continue
+        _restore(tensors, json.loads(metadata["scaler"]), model, optimizer, path)
+        return state
+    if paths:
+        raise UserError(f"{folder}: no state is whole; restore one from a copy, or delete the folder to train anew")
+    return None
+
+
+def _restore(tensors: dict[str, Tensor], scaler: dict[str, Any], model: nn.Module, optimizer: Optimizer,
+             path: Path) -> None:  # fmt: skip
     weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
     load_weights(model, weights, path)
     moments: dict[int, dict[str, Tensor]] = {}
@@ -91,19 +155,34 @@ def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, s
         if name.startswith("optimizer."):
             _, index, slot = name.split(".")
             moments.setdefault(int(index), {})[slot] = value
-    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
-    scaler.load_state_dict(json.loads(metadata["scaler"]))
-    return TrainState(**json.loads(metadata["state"]))
+    groups = optimizer.adam.state_dict()["param_groups"]
+    optimizer.adam.load_state_dict({"state": moments, "param_groups": groups})
+    optimizer.scaler.load_state_dict(scaler)
+
+
+def tidy(folder: Path, state: TrainState | None) -> None:
+    """Before going on: what a killed process left half written, and states later than the one that is resumed."""
+    for leftover in folder.glob(".*.tmp"):
+        leftover.unlink()
+    for path in folder.glob(STATES):
+        if state is None or path.name > _state_name(state.step):
+            path.unlink()
+
+
+def forget_states(folder: Path, state: TrainState) -> None:
+    """Once the results are written: forcing the stage again shall mean training again."""
+    _drop(folder.glob(STATES), set())
+    _drop(folder.glob(CHECKPOINTS), {entry["file"] for entry in state.best})
 
 
 def keep_if_best(state: TrainState, folder: Path, model: nn.Module, loss: float, keep: int) -> None:
-    """Write this checkpoint if it is among the `keep` lowest validation losses, and drop the one it ousts."""
+    """Write this checkpoint if it is among the `keep` lowest validation losses.
+
+    The one it ousts stays until no kept state names it, or a resumed training would look for it in vain.
+    """
     if len(state.best) >= keep and loss >= state.best[-1]["loss"]:
         return
     path = folder / f"step-{state.step:07d}.safetensors"
     save_tensors(path, weights_of(model), {"step": str(state.step)})
     entry = {"step": state.step, "loss": loss, "file": path.name, "sha256": sha256_of(path)}
-    state.best = sorted([*state.best, entry], key=lambda item: (item["loss"], item["step"]))
-    for ousted in state.best[keep:]:
-        (folder / ousted["file"]).unlink(missing_ok=True)
-    del state.best[keep:]
+    state.best = sorted([*state.best, entry], key=lambda item: (item["loss"], item["step"]))[:keep]

@@ -26,11 +26,17 @@ def precision_of(name: str, device: torch.device) -> torch.dtype:
         if device.type != "cuda":
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[name]
+    return {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[name]
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
     return torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+
+
+def allow_fast_products(precision: str, device: torch.device) -> None:
+    """TF32 where the GPU has it and nobody asked for float32 in full."""
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")
 
 
 def use_threads(number: int | None) -> None:

@@ -1,0 +1,63 @@
+"""Batches to losses: one micro-batch, and the whole of valid with fixed masks."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from axenat.data.batches import Batch, collate, plan_batches
+from axenat.objectives.base import LossSum
+from axenat.train import history
+from axenat.train.devices import autocast
+from axenat.train.setting import Setting
+
+VALIDATION_SEED = 7  # the same masks at each validation, or losses could not be compared
+
+
+def loss_of(setting: Setting, model: nn.Module, batch: Batch, rng: torch.Generator, dtype: torch.dtype) -> LossSum:
+    canvas = setting.objective.canvas(batch, rng).to(setting.device, non_blocking=True)
+    batch = batch.to(setting.device)
+    with autocast(setting.device, dtype):
+        output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, setting.objective.causal)
+        return setting.objective.loss(output, batch, canvas)
+
+
+def seeded(seed: int, step: int, number: int) -> torch.Generator:
+    """Dropout and masks of one micro-batch from its place alone, so that a resumed run draws the same, on any rank."""
+    dropout, masks = np.random.SeedSequence([seed, step, number]).generate_state(2, np.uint64)
+    torch.manual_seed(int(dropout))
+    return torch.Generator().manual_seed(int(masks))
+
+
+def validation_loss(setting: Setting, dtype: torch.dtype = torch.float32) -> dict[str, float]:
+    plan = list(
+        plan_batches(
+            setting.valid.source_lengths, setting.valid.target_lengths, setting.run.train.tokens_per_batch,
+            seed=0, epoch=0, shuffle=False,
+        )
+    )  # fmt: skip
+    numbers, rows = setting.ranks.mine(range(len(plan))), []
+    setting.model.eval()
+    with torch.no_grad():
+        for number in numbers or [0]:
+            rng = torch.Generator().manual_seed(VALIDATION_SEED * 100_003 + number)
+            batch = collate(setting.valid, plan[number])
+            rows.append(loss_of(setting, setting.model, batch, rng, dtype).sums())
+    table, _ = gather(setting, rows, numbers, len(plan))
+    return history.averages({name: sum(column) for name, column in table.items()})
+
+
+def gather(
+    setting: Setting, rows: list[dict[str, Tensor]], numbers: list[int], size: int, asked: bool = False
+) -> tuple[dict[str, list[float]], bool]:
+    """Each sum of each batch of all ranks, in their order: adding up gives the same for any number of ranks.
+
+    Whether a rank was asked to stop travels along.
+    """
+    table = torch.zeros(size * len(rows[0]) + 1, dtype=torch.float64, device=setting.device)
+    view = table[1:].view(size, len(rows[0]))
+    for number, row in zip(numbers, rows, strict=False):  # a rank without any has one row, which does not count
+        view[number] = torch.stack([value.to(setting.device, torch.float64) for value in row.values()])
+    table[0] = float(asked)
+    stop, *values = setting.ranks.add_(table).tolist()
+    width = len(rows[0])
+    return {name: values[place::width] for place, name in enumerate(rows[0])}, stop > 0

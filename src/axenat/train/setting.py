@@ -1,0 +1,60 @@
+"""What stays the same throughout a training, and the mark by which its state is known again."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from axenat.config import RunConfig
+from axenat.data.corpus import ParallelCorpus
+from axenat.files import UserError, sha256_of
+from axenat.model.transformer import Transformer
+from axenat.objectives.base import Objective
+from axenat.train.checkpoint import HISTORY
+from axenat.train.ranks import ALONE, Ranks
+
+SAVE_SECONDS = 600.0  # the most that a killed training loses
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    run: RunConfig
+    model: Transformer
+    objective: Objective
+    train: ParallelCorpus
+    valid: ParallelCorpus
+    folder: Path  # checkpoints and the growing history
+    device: torch.device
+    ranks: Ranks = ALONE
+    workers: int = 0  # processes that prepare batches
+    save_seconds: float = SAVE_SECONDS
+
+    @property
+    def history(self) -> Path:
+        return self.folder / HISTORY
+
+
+def fingerprint(config: dict[str, Any], *corpora: Path) -> str:
+    """Hidden state must not outlive the configuration and data (train and valid) that it came from."""
+    text = json.dumps(config, sort_keys=True) + "".join(map(sha256_of, corpora))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def seeded_model(seed: int, build: Callable[[], Transformer]) -> Transformer:
+    """Initial weights from the run's seed alone."""
+    torch.manual_seed(seed)
+    return build()
+
+
+def check_positions(setting: Setting) -> None:
+    for corpus in (setting.train, setting.valid):
+        longest = int(max(corpus.source_lengths.max(), corpus.target_lengths.max()))
+        if longest > setting.model.max_positions:
+            raise UserError(
+                f"{corpus.path} holds a sentence of {longest} tokens, but model.max_positions is "
+                f"{setting.model.max_positions}; raise it or lower clean.max_length"
+            )

@@ -1,0 +1,50 @@
+"""The corpus as a stream of steps: which micro-batches make an update, and which of them are ours."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, tee
+
+import numpy as np
+import numpy.typing as npt
+
+from axenat.data.batches import Batch, plan_batches
+from axenat.data.loader import load_batches
+from axenat.train.checkpoint import TrainState
+from axenat.train.setting import Setting
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    indices: list[Indices]
+    numbers: list[int]  # of ours; none: there are fewer micro-batches than ranks
+    batches: list[Batch]  # ours; where there is none, one to go through the motions with
+    ends_epoch: bool
+
+
+def steps_from(setting: Setting, state: TrainState) -> Iterator[Step]:
+    """From where the state is, epoch after epoch; whoever takes a step moves the state's position on."""
+    config, ranks = setting.run.train, setting.ranks
+    tokens = min(config.tokens_per_batch, max(1, config.tokens_per_step // ranks.world))
+    per_step = max(1, config.tokens_per_step // tokens)
+    corpus = setting.train
+    while True:
+        plan = plan_batches(
+            corpus.source_lengths, corpus.target_lengths, tokens, seed=setting.run.seed, epoch=state.epoch
+        )
+        groups, ahead = tee(_grouped(islice(plan, state.position, None), per_step))
+        ours = (indices for group, _ in ahead for indices in ranks.mine(group) or group[:1])
+        batches = load_batches(corpus, ours, workers=setting.workers, pin=setting.device.type == "cuda")
+        for group, last in groups:
+            numbers = ranks.mine(range(len(group)))
+            yield Step(group, numbers, list(islice(batches, max(1, len(numbers)))), last)
+
+
+def _grouped(plan: Iterator[Indices], size: int) -> Iterator[tuple[list[Indices], bool]]:
+    """`size` at a time, and whether it is the last time."""
+    group = list(islice(plan, size))
+    while group:
+        following = list(islice(plan, size))
+        yield group, not following
+        group = following

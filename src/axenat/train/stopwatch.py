@@ -1,0 +1,43 @@
+"""Where the time of a step goes."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+class Stopwatch:
+    """Seconds in each part since it was last read. A GPU is timed by its own events, which are awaited when read."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.on_gpu = device.type == "cuda"
+        self.start = time.perf_counter()
+        self.seconds: dict[str, float] = {}
+        self.events: list[tuple[str, torch.cuda.Event, torch.cuda.Event]] = []
+
+    @contextmanager
+    def part(self, name: str, *, on_gpu: bool = True) -> Iterator[None]:
+        if self.on_gpu and on_gpu:
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+            begin.record()
+            yield
+            end.record()
+            self.events.append((name, begin, end))
+            return
+        start = time.perf_counter()
+        yield
+        self._add(name, time.perf_counter() - start)
+
+    def _add(self, name: str, seconds: float) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def read(self) -> dict[str, float]:
+        """The whole time as `seconds`, and its parts."""
+        for name, begin, end in self.events:
+            end.synchronize()
+            self._add(name, begin.elapsed_time(end) / 1000)
+        now = time.perf_counter()
+        result = {"seconds": now - self.start, **self.seconds}
+        self.start, self.seconds, self.events = now, {}, []
+        return result
