@@ -19,6 +19,7 @@ from axenat.train.checkpoint import TrainState, forget_states
 from axenat.train.forward import validation_loss
 from axenat.train.loop import train
 from axenat.train.optimizer import optimizer_of
+from axenat.train.ranks import ALONE, Ranks
 from axenat.train.setting import Setting, fingerprint
 from axenat.train.steps import Step, steps_from
 from axenat.train.stopwatch import Stopwatch
@@ -31,7 +32,9 @@ class Killed(BaseException):
     """What a scheduler does to a job."""
 
 
-def setting(tmp_path: Path, name: str = "axe", folder: str = "checkpoints", **sections) -> Setting:
+def setting(
+    tmp_path: Path, name: str = "axe", folder: str = "checkpoints", ranks: Ranks = ALONE, **sections
+) -> Setting:
     run = tiny.run_config(name, **sections)
     for split, size, seed in (("train", 40, 1), ("valid", 12, 2)):
         if not (tmp_path / f"{split}.safetensors").exists():
@@ -40,7 +43,7 @@ def setting(tmp_path: Path, name: str = "axe", folder: str = "checkpoints", **se
     objective = objective_of(run.objective)
     torch.manual_seed(run.seed)
     model = Transformer(run.model, 10, 10, joint=True, predicts_length=objective.predicts_length)
-    return Setting(run, model, objective, *corpora, tmp_path / folder, CPU)
+    return Setting(run, model, objective, *corpora, tmp_path / folder, CPU, ranks)
 
 
 def history(one: Setting) -> list[dict]:

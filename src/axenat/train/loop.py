@@ -5,6 +5,8 @@ import logging
 import math
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +52,16 @@ def train(setting: Setting, mark: str) -> TrainState:
     """Train to the last step, from wherever an interrupted run of the same mark stopped."""
     config = setting.run.train
     check_positions(setting)
+    with listening() as request:
+        engine, state = _ready(setting, mark)
+        with long_work(config.steps, start=state.step) as advance, _saying_when_the_disk_is_full(setting, state):
+            _run(engine, state, request, advance)
+    return state
+
+
+def _ready(setting: Setting, mark: str) -> tuple[Engine, TrainState]:
+    """All that moves, as the newest state left it or new."""
+    config = setting.run.train
     allow_fast_products(config.precision, setting.device)
     dtype = precision_of(config.precision, setting.device)
     optimizer = optimizer_of(config, setting.model.parameters(), dtype, setting.device.type)
@@ -57,24 +69,25 @@ def train(setting: Setting, mark: str) -> TrainState:
         found = load_state(setting.folder, setting.model, optimizer, mark)
         if setting.ranks.writes:
             _prepare(setting.folder, found)
-    state = found or TrainState()
     if found:
-        log.info("resuming after step %d of %d", state.step, config.steps)
+        log.info("resuming after step %d of %d", found.step, config.steps)
     if config.compile:
         setting.model.compile(dynamic=True)
     model = setting.ranks.parallel(setting.model, setting.device)
-    engine = Engine(setting, mark, model, optimizer, dtype, Stopwatch(setting.device))
-    with listening() as request, long_work(config.steps, start=state.step) as advance:
-        try:
-            _run(engine, state, request, advance)
-        except OSError as error:
-            if error.errno not in DISK_FULL:
-                raise
-            raise UserError(
-                f"{setting.folder}: {error.strerror} after step {state.step}; what was saved before is intact: "
-                "make room and run the same command again"
-            ) from None
-    return state
+    return Engine(setting, mark, model, optimizer, dtype, Stopwatch(setting.device)), found or TrainState()
+
+
+@contextmanager
+def _saying_when_the_disk_is_full(setting: Setting, state: TrainState) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        raise UserError(
+            f"{setting.folder}: {error.strerror} after step {state.step}; what was saved before is intact: "
+            "make room and run the same command again"
+        ) from None
 
 
 def _prepare(folder: Path, found: TrainState | None) -> None:
