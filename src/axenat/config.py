@@ -124,6 +124,9 @@ class ModelConfig:
     dropout: float = 0.3
     max_positions: int = 1024  # also the number of classes of the length head
     init_std: float = 0.02
+    init: str = "normal"  # all weights, or as in Mask-Predict's code, which overlooks some
+    layer_norm_eps: float = 1.0e-5
+    recompute: bool = False  # activations of each layer on the way back, to save memory
 
     def __post_init__(self) -> None:
         for name in ("width", "encoder_layers", "decoder_layers", "heads", "hidden"):
@@ -132,6 +135,9 @@ class ModelConfig:
             raise ConfigError(f"model.width must be a multiple of model.heads ({self.heads}), got {self.width}")
         at_least("model.max_positions", self.max_positions, 2)
         at_least("model.init_std", self.init_std, 0.0)
+        one_of("model.init", self.init, ("normal", "mask_predict"))
+        if self.layer_norm_eps <= 0:
+            raise ConfigError(f"model.layer_norm_eps must be above 0, got {self.layer_norm_eps}")
         share("model.dropout", self.dropout)
 
 
