@@ -16,10 +16,13 @@ STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
 SHORT_NAMES = {"skip_target_penalty": "delta"}
 # What an objective does not read must not make its runs stale.
 UNUSED_KEYS = {
-    "left_to_right": ("skip_target_penalty", "first_column", "observe", "score", "length_loss_weight"),
-    "masked": ("skip_target_penalty", "first_column"),
+    "left_to_right": (
+        "skip_target_penalty", "first_column", "observe", "score", "length_loss_weight", "smoothing", "eos",
+        "train_length_multiplier", "most_hidden",
+    ),
+    "masked": ("skip_target_penalty", "first_column", "smoothing", "train_length_multiplier"),
     "axe": (),
-}
+}  # fmt: skip
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
 
 

@@ -7,6 +7,7 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from axenat.data.vocab import PAD
+from axenat.files import UserError
 from axenat.model.attention import CrossAttention, SelfAttention
 from axenat.model.transformer import padding_mask
 from tests import tiny
@@ -121,6 +122,13 @@ def test_a_compiled_mask_is_one_graph_and_the_same_mask(lengths) -> None:
     sizes = torch.tensor(lengths)
     compiled = torch.compile(padding_mask, backend="eager", fullgraph=True)(sizes, 3)
     assert compiled.tolist() == [[[[j < length for j in range(3)]]] for length in lengths]
+
+
+def test_a_canvas_longer_than_the_positions_is_refused_in_words() -> None:
+    model = tiny.model(max_positions=4)
+    canvas = torch.full((1, 5), 4)
+    with pytest.raises(UserError, match=r"max_positions is 4, but a canvas has 5 positions; raise it"):
+        model(*ARGUMENTS[:2], canvas.expand(2, 5), torch.tensor([5, 5]), False)
 
 
 def test_a_mask_that_hides_nothing_changes_nothing() -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from axenat.config import ModelConfig
+from axenat.files import UserError
 from axenat.model.attention import CrossAttention, SelfAttention
 from axenat.model.layers import Cache, DecoderLayer, EncoderLayer
 
@@ -103,6 +104,8 @@ class Transformer(nn.Module):
 
     def decode(self, canvas: Tensor, canvas_lengths: Tensor, encoded: Encoded, causal: bool) -> Tensor:
         m = canvas.shape[1]
+        if m > self.max_positions:
+            raise UserError(f"model.max_positions is {self.max_positions}, but a canvas has {m} positions; raise it")
         states = self.target_tokens(canvas) + self.target_positions.weight[:m]
         states = self.dropout(states)
         mask = padding_mask(canvas_lengths, m)

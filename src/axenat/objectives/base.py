@@ -1,6 +1,6 @@
 """What an objective is: the decoder's input, its score and its read-out, which must agree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import torch
@@ -21,18 +21,24 @@ class Canvas:
     lengths: Tensor  # (B,)
     observed: Tensor  # (B m) True where the decoder may see the target token
 
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Canvas":
+        return Canvas(*(getattr(self, item.name).to(device, non_blocking=non_blocking) for item in fields(self)))
+
 
 @dataclass(frozen=True, slots=True)
 class LossSum:
     """A sum with its count: micro-batches and ranks add up, and the loop divides once."""
 
     total: Tensor  # with gradient
-    count: Tensor  # predicted tokens
+    count: Tensor  # predicted tokens, or sentences
     parts: dict[str, Tensor]  # further sums, without gradient
 
+    def sums(self) -> dict[str, Tensor]:
+        """All of them without gradient, where they are: no device has to wait."""
+        return {"total": self.total.detach(), "count": self.count, **self.parts}
+
     def detached(self) -> dict[str, float]:
-        sums = {"total": self.total.detach(), "count": self.count, **self.parts}
-        return {name: float(value) for name, value in sums.items()}
+        return {name: float(value) for name, value in self.sums().items()}
 
 
 class Objective(Protocol):
@@ -61,6 +67,11 @@ def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, confi
         return cross_entropy_from_states(states, output.output_matrix, targets, label_smoothing=config.label_smoothing)
     logits = states @ output.output_matrix.T
     return cross_entropy_loss(logits, targets, label_smoothing=config.label_smoothing).sum()
+
+
+def count_of(tokens: Tensor, batch: Batch, config: ObjectiveConfig) -> Tensor:
+    """What the sum is divided by in the end."""
+    return tokens if config.normalise == "tokens" else torch.full_like(tokens, len(batch))
 
 
 def token_mask(lengths: Tensor, size: int) -> Tensor:
