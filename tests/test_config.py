@@ -127,7 +127,10 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("corpora__own__target_language", "en", ["source_language and target_language must differ"]),
         ("corpora__demo__target_language", "ro", ["grammar writes source_language en and target_language de"]),
         # names that lead nowhere
-        ("runs__ce__recipe", "large", ["runs.ce.recipe: unknown recipe 'large'", "known are small"]),
+        ("runs__ce__recipe", "huge", ["runs.ce.recipe: unknown recipe 'huge'", "known are base, large, small"]),
+        ("recipes__small__recipe", "huge", ["recipes.small.recipe: unknown recipe 'huge'; known are base, large"]),
+        ("recipes__spare", {"recipe": "small"}, ["recipes.spare.recipe: unknown recipe 'small'; known are base, lar"]),
+        ("recipes__spare", {"recipe": "spare"}, ["recipes.spare.recipe: unknown recipe 'spare'"]),
         ("runs__ce__corpus", "wmt", ["runs.ce.corpus: unknown corpus 'wmt'", "known are demo, own"]),
         ("corpora__demo__distil__teacher", "x", ["corpora.demo.distil.teacher: unknown run 'x'", "teacher, ce, axe-"]),
         ("corpora__demo__distil__teacher", "ce", ["distil.teacher: ce must be a left_to_right run on the raw side"]),
