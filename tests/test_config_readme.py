@@ -68,6 +68,11 @@ def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
         "name": config.OBJECTIVE_NAMES,
         "observe": ("some", "none"),
         "score": ("hidden", "all"),
+        "smoothing": ("outside", "inside"),
+        "normalise": ("tokens", "sentences"),
+        "eos": ("keep", "drop"),
+        "most_hidden": ("all", "all_but_one"),
+        "init": ("normal", "mask_predict"),
         "target_side": config.TARGET_SIDES,
         "precision": ("auto", "fp32", "bf16", "fp16"),
     }

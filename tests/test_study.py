@@ -80,6 +80,12 @@ def test_teachers_and_students_are_told_apart() -> None:
     assert parsed.students == ["ce", "axe-delta1", "axe-delta2.5"]
 
 
+def test_a_grid_may_ask_what_an_option_is_worth() -> None:
+    objective = {"name": "axe", "observe": "none", "train_length_multiplier": [1, 1.1]}
+    parsed = parse_study(study(runs__axe__objective=objective))
+    assert parsed.grids["axe"].runs == ("axe-train-length-multiplier1", "axe-train-length-multiplier1.1")
+
+
 def sections(parsed) -> dict[tuple[str, str, str], dict]:
     """Everything that any stage depends on."""
     corpus_stages = ("download", "clean", "subwords", "distil", "analysis")
@@ -103,6 +109,11 @@ RUNS = ("teacher", "ce", "axe-delta1", "axe-delta2.5")
         ("runs__ce__objective", {"skip_target_penalty": 3}, set()),
         ("runs__teacher__objective__observe", "none", set()),
         ("runs__ce__objective", {"observe": "none"}, {("runs", "ce", "config")}),
+        ("runs__ce__objective", {"smoothing": "inside"}, set()),
+        ("runs__teacher__objective__eos", "drop", set()),
+        ("runs__teacher__objective__most_hidden", "all_but_one", set()),
+        ("runs__ce__objective", {"eos": "drop"}, {("runs", "ce", "config")}),
+        ("runs__teacher__objective__normalise", "sentences", {("runs", "teacher", "config")}),
         # each stage of a corpus for itself
         ("corpora__demo__grammar__seed", 2, {("corpora", "demo", "download")}),
         ("corpora__demo__references", 4, {("corpora", "demo", "download")}),

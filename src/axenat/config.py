@@ -124,6 +124,9 @@ class ModelConfig:
     dropout: float = 0.3
     max_positions: int = 1024  # also the number of classes of the length head
     init_std: float = 0.02
+    init: str = "normal"  # all weights, or as in Mask-Predict's code, which overlooks some
+    layer_norm_eps: float = 1.0e-5
+    recompute: bool = False  # activations of each layer on the way back, to save memory
 
     def __post_init__(self) -> None:
         for name in ("width", "encoder_layers", "decoder_layers", "heads", "hidden"):
@@ -132,6 +135,9 @@ class ModelConfig:
             raise ConfigError(f"model.width must be a multiple of model.heads ({self.heads}), got {self.width}")
         at_least("model.max_positions", self.max_positions, 2)
         at_least("model.init_std", self.init_std, 0.0)
+        one_of("model.init", self.init, ("normal", "mask_predict"))
+        if self.layer_norm_eps <= 0:
+            raise ConfigError(f"model.layer_norm_eps must be above 0, got {self.layer_norm_eps}")
         share("model.dropout", self.dropout)
 
 
@@ -148,6 +154,13 @@ class ObjectiveConfig:
     first_column: str = "paper"  # of the AXE table: as Algorithm 1 has it, or strict
     length_loss_weight: float = 1.0
     projection: str = "fused"  # into the loss, so that logits are never held all at once, or plain
+    smoothing: str = "outside"  # of the minimum that AXE takes, or inside, in every cost
+    normalise: str = "tokens"  # the loss is divided by the number of these
+    eos: str = "keep"  # an ordinary token of the target, or drop it
+    train_length_multiplier: float = (
+        1.0  # predictions per target token in training; section 3.2 has lambda for decoding
+    )
+    most_hidden: str = "all"  # how many tokens may be hidden at most
 
     def __post_init__(self) -> None:
         one_of("objective.name", self.name, OBJECTIVE_NAMES)
@@ -158,6 +171,18 @@ class ObjectiveConfig:
         at_least("objective.skip_target_penalty", self.skip_target_penalty, 1.0)
         at_least("objective.length_loss_weight", self.length_loss_weight, 0.0)
         share("objective.label_smoothing", self.label_smoothing)
+        one_of("objective.smoothing", self.smoothing, ("outside", "inside"))
+        one_of("objective.normalise", self.normalise, ("tokens", "sentences"))
+        one_of("objective.eos", self.eos, ("keep", "drop"))
+        one_of("objective.most_hidden", self.most_hidden, ("all", "all_but_one"))
+        at_least("objective.train_length_multiplier", self.train_length_multiplier, LEAST_TUNED["length_multiplier"])
+        if self.train_length_multiplier != 1.0 and (self.name, self.observe) != ("axe", "none"):
+            raise ConfigError(
+                f"objective.train_length_multiplier must be 1 but for axe with observe none, which alone has no place "
+                f"for each target token, got {self.train_length_multiplier} for {self.name} with observe {self.observe}"
+            )
+        if self.most_hidden != "all" and self.observe == "none" and self.name != "left_to_right":
+            raise ConfigError("objective.most_hidden must be all with observe none, which hides all tokens")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from axenat.config import SPLITS, TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
+from axenat.presets import PRESETS
 from axenat.records import ConfigError, as_plain, build, check_part, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -16,10 +17,13 @@ STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
 SHORT_NAMES = {"skip_target_penalty": "delta"}
 # What an objective does not read must not make its runs stale.
 UNUSED_KEYS = {
-    "left_to_right": ("skip_target_penalty", "first_column", "observe", "score", "length_loss_weight"),
-    "masked": ("skip_target_penalty", "first_column"),
+    "left_to_right": (
+        "skip_target_penalty", "first_column", "observe", "score", "length_loss_weight", "smoothing", "eos",
+        "train_length_multiplier", "most_hidden",
+    ),
+    "masked": ("skip_target_penalty", "first_column", "smoothing", "train_length_multiplier"),
     "axe": (),
-}
+}  # fmt: skip
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
 
 
@@ -122,11 +126,12 @@ def parse_study(values: Any) -> Study:
         for name, item in _mapping(values["corpora"], "corpora").items()
     }
     recipes = _mapping(values.get("recipes") or {}, "recipes")
+    known = {**PRESETS, **recipes}  # a study's own recipe wins: it must mean what it meant before there was a preset
     runs: dict[str, RunConfig] = {}
     grids: dict[str, Grid] = {}
     for name, differences in _mapping(values["runs"], "runs").items():
         _name("runs", name)
-        members, key = _expand(name, _with_recipe(name, differences, recipes))
+        members, key = _expand(name, _with_recipe(f"runs.{name}", differences, known))
         for member, item in members.items():
             if member in runs:
                 raise ConfigError(f"runs.{member} is defined twice")
@@ -184,20 +189,20 @@ def merge(base: Mapping[str, Any], differences: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-def _with_recipe(name: str, run: Any, recipes: Mapping[str, Any]) -> dict[str, Any]:
-    differences = dict(_mapping(run, f"runs.{name}"))
+def _with_recipe(where: str, values: Any, recipes: Mapping[str, Any]) -> dict[str, Any]:
+    """A run laid over its recipe, which may itself lie over a preset, and on nothing else: so there are no circles."""
+    differences = dict(_mapping(values, where))
     recipe = differences.pop("recipe", None)
     if recipe is None:
         return differences
     if not isinstance(recipe, str) or recipe not in recipes:
-        known = ", ".join(recipes) or "none"
-        raise ConfigError(f"runs.{name}.recipe: unknown recipe {recipe!r}; known are {known}")
-    return merge(_mapping(recipes[recipe], f"recipes.{recipe}"), differences)
+        raise ConfigError(f"{where}.recipe: unknown recipe {recipe!r}; known are {', '.join(recipes)}")
+    return merge(_with_recipe(f"recipes.{recipe}", recipes[recipe], PRESETS), differences)
 
 
 def _check_recipe(where: str, recipe: Any) -> None:
     """Keys and types; what values fit together only a run can tell."""
-    members = [dict(_mapping(recipe, where))]
+    members = [_with_recipe(where, recipe, PRESETS)]
     for section, key, grid in _grids(members[0]):
         members = [merge(member, _at(section, key, value)) for member in members for value in grid]
     for member in members:

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from axenat.data.batches import pad
 from axenat.data.vocab import EOS, MASK
-from axenat.decode.parallel import SHORTEST, length_candidates, parallel_decode, repeat
+from axenat.decode.parallel import SHORTEST, length_candidates, parallel_decode, repeat, shortest
 from tests import tiny
 
 BANNED = (0, 1, 4)
@@ -53,6 +53,11 @@ def test_asking_for_more_lengths_than_there_are_gives_all_and_never_zero() -> No
     found = length_candidates(logits_for(3, classes=5), 9, 1.0, 4)
     assert found.shape == (1, 4)
     assert (found >= SHORTEST).all()
+
+
+@pytest.mark.parametrize(("eos", "expected"), [("keep", [2, 3]), ("drop", [1, 3])])
+def test_without_eos_a_translation_may_have_one_position(eos, expected) -> None:
+    assert length_candidates(logits_for(1, 3), 2, 1.0, 9, shortest(eos)).tolist() == [expected]
 
 
 def test_each_sentence_is_repeated_side_by_side() -> None:

@@ -50,3 +50,8 @@ def equation_2(log_probs: list[list[float]], targets: list[int], blank: int) -> 
     """The least loss of all monotone alignments."""
     alignments = monotone_alignments(len(targets), len(log_probs))
     return min(equation_1(log_probs, targets, blank, alpha) for alpha in alignments)
+
+
+def smoothed_inside(log_probs: list[list[float]], share: float) -> list[list[float]]:
+    """What Algorithm 1 reads if every cost is (1 - e) * -log P_j(y) + (e / V) * sum over v of -log P_j(v)."""
+    return [[(1 - share) * p + share * sum(row) / len(row) for p in row] for row in log_probs]

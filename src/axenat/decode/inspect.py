@@ -10,10 +10,10 @@ from torch import Tensor
 
 from axenat.data.batches import pad
 from axenat.data.vocab import BLANK, EOS
-from axenat.decode.parallel import length_candidates
+from axenat.decode.parallel import length_candidates, shortest
 from axenat.decode.translator import Translator
 from axenat.losses.axe import Alignment, Op, axe_align
-from axenat.objectives.masking import blank_page
+from axenat.objectives.masking import blank_page, scaled
 
 TOP = 5
 ROWS = 64  # sentences of a batch
@@ -31,7 +31,20 @@ def _logits(translator: Translator, sources: list[list[int]], lengths: Tensor) -
 def aligns(translator: Translator) -> dict[str, Any]:
     """How the run was trained to align: arguments of `axe_align`."""
     objective = translator.folder.run.objective
-    return {"skip_target_penalty": objective.skip_target_penalty, "first_column": objective.first_column}
+    keys = ("skip_target_penalty", "first_column", "label_smoothing", "smoothing")
+    return {key: getattr(objective, key) for key in keys}
+
+
+def predicted_ids(translator: Translator, ids: list[int]) -> list[int]:
+    """A target as the run was trained to predict it: with its <eos>, or without if there is anything else."""
+    drops = translator.folder.run.objective.eos == "drop" and len(ids) > 1 and ids[-1] == EOS
+    return ids[:-1] if drops else ids
+
+
+def canvas_lengths(translator: Translator, target_lengths: Tensor) -> Tensor:
+    """How many predictions there are in training for so many target tokens."""
+    multiplier = translator.folder.run.objective.train_length_multiplier
+    return scaled(target_lengths, multiplier).clamp(max=translator.model.max_positions)
 
 
 @torch.inference_mode()
@@ -39,15 +52,17 @@ def align_batch(
     translator: Translator, sources: list[list[int]], targets: list[list[int]], **how: Any
 ) -> tuple[Tensor, Tensor, Alignment]:
     """Log-probabilities on a blank page of the reference's length, and the best alignment of the reference."""
-    target, lengths = (tensor.to(translator.device) for tensor in pad(targets))
-    logits = _logits(translator, sources, lengths)
-    alignment = axe_align(logits, target, prediction_lengths=lengths, target_lengths=lengths, blank_id=BLANK, **how)
+    kept = [predicted_ids(translator, ids) for ids in targets]
+    target, lengths = (tensor.to(translator.device) for tensor in pad(kept))
+    predictions = canvas_lengths(translator, lengths)
+    logits = _logits(translator, sources, predictions)
+    alignment = axe_align(logits, target, prediction_lengths=predictions, target_lengths=lengths, blank_id=BLANK, **how)
     return logits.log_softmax(-1), lengths, alignment
 
 
 def skip_rates(translator: Translator, words: list[str], targets: list[str]) -> dict[str, float]:
     """The paper's diagnostics on a blank page: shares of targets and of predictions skipped."""
-    skipped_targets = skipped_predictions = total = 0
+    skipped_targets = skipped_predictions = num_targets = num_predictions = 0
     for start in range(0, len(words), ROWS):
         _, lengths, alignment = align_batch(
             translator,
@@ -57,19 +72,24 @@ def skip_rates(translator: Translator, words: list[str], targets: list[str]) -> 
         )
         skipped_targets += int((alignment.operator == Op.SKIP_TARGET).sum())
         skipped_predictions += int(alignment.skipped_prediction.sum())
-        total += int(lengths.sum())
-    return {"skip_target_rate": skipped_targets / total, "skip_prediction_rate": skipped_predictions / total}
+        num_targets += int(lengths.sum())
+        num_predictions += int(canvas_lengths(translator, lengths).sum())
+    return {
+        "skip_target_rate": skipped_targets / num_targets,
+        "skip_prediction_rate": skipped_predictions / num_predictions,
+    }
 
 
 def describe_alignment(translator: Translator, source: str, target: str, **how: Any) -> dict[str, Any]:
     """One pair, as the paper's Figure 2 shows it; both sides tokenised."""
     how = aligns(translator) | how
-    targets = translator.encode_target(target)
+    targets = predicted_ids(translator, translator.encode_target(target))
     log_probs, _, alignment = align_batch(translator, [translator.encode(source)], [targets], **how)
     words = translator.target_vocab.decode
+    share = how["label_smoothing"] if how["smoothing"] == "inside" else 0.0
     return {
         "source": source,
-        **describe(log_probs[0], targets, alignment, how["skip_target_penalty"], words, BLANK),
+        **describe(log_probs[0], targets, alignment, how["skip_target_penalty"], words, BLANK, share),
     }
 
 
@@ -80,8 +100,12 @@ def describe(
     delta: float,
     words: Callable[[list[int]], list[str]],
     blank_id: int,
+    smoothed_inside: float = 0.0,  # the share of the probability that is spread in every cost
 ) -> dict[str, Any]:
     """Predictions, targets, operators and costs in plain values, for text, pictures and files."""
+    costs = -log_probs
+    if smoothed_inside:
+        costs = (1 - smoothed_inside) * costs + smoothed_inside * costs.mean(-1, keepdim=True)
     chosen, operators = alignment.prediction_of_target[0].tolist(), alignment.operator[0].tolist()
     weights = {int(Op.ALIGN): 1.0, int(Op.SKIP_TARGET): delta}
     names = {int(Op.ALIGN): "align", int(Op.SKIP_TARGET): "skip_target"}
@@ -91,13 +115,13 @@ def describe(
         "prediction_of_target": chosen,
         "operators": [names[op] for op in operators],
         "target_costs": [
-            -weights[op] * float(log_probs[j, token]) for op, j, token in zip(operators, chosen, targets, strict=True)
+            weights[op] * float(costs[j, token]) for op, j, token in zip(operators, chosen, targets, strict=True)
         ],
         "predictions": [
             {
                 "top": [[word, float(p.exp())] for word, p in zip(words(ids.tolist()), values, strict=True)],
                 "skipped": bool(skipped),
-                "blank_cost": -float(log_probs[j, blank_id]),
+                "blank_cost": float(costs[j, blank_id]),
             }
             for j, (ids, values, skipped) in enumerate(
                 zip(top.indices, top.values, alignment.skipped_prediction[0], strict=True)
@@ -118,7 +142,8 @@ def generated_probabilities(translator: Translator, words: str) -> npt.NDArray[n
     source, lengths = (tensor.to(translator.device) for tensor in pad([translator.encode(words)]))
     length_logits = model.encode(source, lengths).length_logits
     assert length_logits is not None
-    length = length_candidates(length_logits, 1, translator.value, model.max_positions)[:, 0]
+    least = shortest(translator.folder.run.objective.eos)
+    length = length_candidates(length_logits, 1, translator.value, model.max_positions, least)[:, 0]
     probabilities = _logits(translator, [translator.encode(words)], length)[0].softmax(-1)
     allowed = probabilities.clone()
     allowed[:, list(translator.objective.banned)] = 0.0

@@ -6,9 +6,14 @@ import torch
 from torch import Tensor
 
 from axenat.model.transformer import Encoded, Transformer
-from axenat.objectives.masking import blank_page
+from axenat.objectives.masking import blank_page, scaled
 
 SHORTEST = 2  # a token and <eos>
+
+
+def shortest(eos: str) -> int:
+    """The least length that is tried; without <eos> one token, which for an empty translation is <eos> after all."""
+    return SHORTEST if eos == "keep" else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +22,15 @@ class Hypothesis:
     score: float
 
 
-def length_candidates(length_logits: Tensor, number: int, multiplier: float, longest: int) -> Tensor:
+def length_candidates(
+    length_logits: Tensor, number: int, multiplier: float, longest: int, least: int = SHORTEST
+) -> Tensor:
     """(B, number): the likeliest lengths times lambda, rounded half up, best first.
 
     Differs from the paper: it does not say how it rounds; half up changes no short length at small lambda.
     """
     likeliest = length_logits.topk(min(number, length_logits.shape[1] - 1)).indices
-    scaled = (likeliest.double() * multiplier + 0.5 + 1e-9).floor().long()
-    return scaled.clamp(SHORTEST, longest)
+    return scaled(likeliest, multiplier).clamp(least, longest)
 
 
 def repeat(encoded: Encoded, times: int) -> Encoded:
@@ -42,6 +48,7 @@ def parallel_decode(
     num_length_candidates: int,
     length_multiplier: float,
     banned: tuple[int, ...],
+    least: int = SHORTEST,
 ) -> list[Hypothesis]:
     """The best candidate of each sentence by mean log-probability over all its positions.
 
@@ -49,7 +56,9 @@ def parallel_decode(
     """
     encoded = model.encode(source, source_lengths)
     assert encoded.length_logits is not None
-    lengths = length_candidates(encoded.length_logits, num_length_candidates, length_multiplier, model.max_positions)
+    lengths = length_candidates(
+        encoded.length_logits, num_length_candidates, length_multiplier, model.max_positions, least
+    )
     B, ell = lengths.shape
     canvas = blank_page(lengths.flatten())
     states = model.decode(canvas.ids, canvas.lengths, repeat(encoded, ell), causal=False)

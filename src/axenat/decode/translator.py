@@ -15,7 +15,7 @@ from axenat.data.subwords import Subwords, undo
 from axenat.data.text import clean_line, detokenise, tokenise
 from axenat.data.vocab import EOS, Vocab, split_tokens
 from axenat.decode.beam import beam_search
-from axenat.decode.parallel import parallel_decode
+from axenat.decode.parallel import parallel_decode, shortest
 from axenat.files import UserError, read_mapping, read_record
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
@@ -159,7 +159,7 @@ class Translator:
         else:
             best = parallel_decode(
                 self.model, source, lengths, num_length_candidates=self.decode.num_length_candidates,
-                length_multiplier=value, banned=self.objective.banned,
+                length_multiplier=value, banned=self.objective.banned, least=shortest(self.folder.run.objective.eos),
             )  # fmt: skip
         return [(self.objective.read_out(one.ids), one.score) for one in best]
 

@@ -15,6 +15,7 @@ from axenat.losses.kernels.choose import table_backend
 from axenat.losses.scoring import Choice, normalise, weighted_costs
 
 FIRST_COLUMNS = ("paper", "strict")
+SMOOTHINGS = ("outside", "inside")
 
 
 class Op(IntEnum):
@@ -42,6 +43,7 @@ class AxeOptions:
     blank_id: int
     skip_target_penalty: float = 1.0  # delta, at least 1
     label_smoothing: float = 0.0
+    smoothing: str = "outside"  # once per predicted position, after the alignment; inside: in every cost, before it
     first_column: str = "paper"  # as Algorithm 1 has it; strict: P_1 is aligned before it takes further targets
     backend: str = "auto"  # auto, torch, numba or triton
 
@@ -50,6 +52,8 @@ class AxeOptions:
             raise ValueError(f"skip_target_penalty must be >= 1, got {self.skip_target_penalty}")
         if self.first_column not in FIRST_COLUMNS:
             raise ValueError(f"first_column must be one of {', '.join(FIRST_COLUMNS)}, got {self.first_column!r}")
+        if self.smoothing not in SMOOTHINGS:
+            raise ValueError(f"smoothing must be one of {', '.join(SMOOTHINGS)}, got {self.smoothing!r}")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"label_smoothing must be at least 0 and below 1, got {self.label_smoothing}")
 
@@ -64,13 +68,14 @@ def axe_loss(
     skip_target_penalty: float = 1.0,
     observed: Tensor | None = None,  # (B n) True where the decoder saw the token
     label_smoothing: float = 0.0,
+    smoothing: str = "outside",
     first_column: str = "paper",
     backend: str = "auto",
 ) -> Tensor:
     """A[n, m] for each sentence (B,), with the exact subgradient."""
     options = AxeOptions(
         blank_id=blank_id, skip_target_penalty=skip_target_penalty, label_smoothing=label_smoothing,
-        first_column=first_column, backend=backend,
+        smoothing=smoothing, first_column=first_column, backend=backend,
     )  # fmt: skip
     return axe_loss_and_alignment(logits, targets, prediction_lengths, target_lengths, observed, options)[0]
 
@@ -85,13 +90,14 @@ def axe_align(
     skip_target_penalty: float = 1.0,
     observed: Tensor | None = None,
     label_smoothing: float = 0.0,
+    smoothing: str = "outside",
     first_column: str = "paper",
     backend: str = "auto",
 ) -> Alignment:
-    """The best alignment; label smoothing acts outside the minimum, so it never changes it."""
+    """The best alignment; label smoothing changes it only if it acts inside the minimum."""
     options = AxeOptions(
         blank_id=blank_id, skip_target_penalty=skip_target_penalty, label_smoothing=label_smoothing,
-        first_column=first_column, backend=backend,
+        smoothing=smoothing, first_column=first_column, backend=backend,
     )  # fmt: skip
     return axe_loss_and_alignment(logits.detach(), targets, prediction_lengths, target_lengths, observed, options)[1]
 
@@ -113,7 +119,9 @@ def axe_loss_and_alignment(
         flat = logits.masked_fill(~rows.inside[:, :, None], 0.0).view(B * m, V)  # padding may hold anything
         log_norm, mean = normalise(flat)
     with torch.no_grad():
-        choice, alignment = choose(flat, log_norm, rows, targets, prediction_lengths, target_lengths, observed, options)
+        choice, alignment = choose(
+            flat, log_norm, mean, rows, targets, prediction_lengths, target_lengths, observed, options
+        )
     return weighted_costs(flat, log_norm, mean, choice).view(B, m).sum(1), alignment
 
 
@@ -141,6 +149,7 @@ def within(lengths: Tensor, size: int) -> Tensor:
 def choose(
     logits: Tensor,  # (N V)
     log_norm: Tensor,  # (N,)
+    mean: Tensor,  # (N,)
     rows: Rows,
     targets: Tensor,
     prediction_lengths: Tensor,
@@ -151,7 +160,7 @@ def choose(
     """Align, and say which costs the best path pays."""
     m, n, delta = rows.of.shape[1], targets.shape[1], float(options.skip_target_penalty)
     targets = targets.masked_fill(~within(target_lengths, n), options.blank_id)  # padding may hold anything
-    token, blank = _costs(logits, log_norm, rows, targets, observed, options.blank_id)
+    token, blank = _costs(logits, log_norm, mean, rows, targets, observed, options)
     align = table_backend(options.backend, logits.device)
     strict = options.first_column == "strict"
     chosen, operator, total = align(token, blank, target_lengths, prediction_lengths, delta, strict)
@@ -167,7 +176,9 @@ def choose(
     paid_tokens = torch.cat([targets, torch.full_like(rows.of, options.blank_id)], dim=1).flatten()
     weights = torch.cat([weight, skipped], dim=1).flatten().to(log_norm.dtype)
     smooth = torch.zeros_like(log_norm)
-    if options.label_smoothing:  # once per predicted position
+    if options.label_smoothing and options.smoothing == "inside":  # with every cost that is paid
+        smooth.index_add_(0, paid_rows, options.label_smoothing * weights)
+    elif options.label_smoothing:  # once per predicted position
         smooth.index_add_(0, rows.of.flatten(), options.label_smoothing * predicted.flatten().to(log_norm.dtype))
     choice = Choice(
         paid_rows, paid_tokens, (1 - options.label_smoothing) * weights, smooth, options.label_smoothing > 0
@@ -176,11 +187,15 @@ def choose(
 
 
 def _costs(
-    logits: Tensor, log_norm: Tensor, rows: Rows, targets: Tensor, observed: Tensor | None, blank_id: int
-) -> tuple[Tensor, Tensor]:
-    """-log P_j(Y_i) as (B n m) and -log P_j(blank) as (B m)."""
+    logits: Tensor, log_norm: Tensor, mean: Tensor, rows: Rows, targets: Tensor, observed: Tensor | None,
+    options: AxeOptions,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """-log P_j(Y_i) as (B n m) and -log P_j(blank) as (B m), smoothed if that acts inside."""
     token = log_norm[:, None] - logits.gather(1, targets[rows.sentence])
-    blank = log_norm - logits[:, blank_id]
+    blank = log_norm - logits[:, options.blank_id]
+    if options.label_smoothing and options.smoothing == "inside":
+        share, spread = options.label_smoothing, options.label_smoothing * (log_norm - mean)
+        token, blank = (1 - share) * token + spread[:, None], (1 - share) * blank + spread
     if len(logits) != rows.of.numel():
         token, blank = token[rows.of], blank[rows.of]
     token, blank = token.view(*rows.of.shape, -1), blank.view(rows.of.shape)

@@ -75,7 +75,7 @@ def axe_from_states(
         if check:
             check_finite(mean, rows, first=some.start)
         choice, alignment = choose(
-            logits, log_norm, rows, targets[some], prediction_lengths[some], target_lengths[some],
+            logits, log_norm, mean, rows, targets[some], prediction_lengths[some], target_lengths[some],
             None if observed is None else observed[some], options,
         )  # fmt: skip
         alignments.append(alignment)

@@ -24,6 +24,10 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
 
+    def inputs(self) -> tuple[nn.Linear, ...]:
+        """What makes queries, keys and values."""
+        return (self.qkv,)
+
     def forward(self, states: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """`mask` (B 1 1 m) is True where a position may be attended to; None: everywhere."""
         query, key, value = (_split(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
@@ -49,6 +53,10 @@ class CrossAttention(nn.Module):
         self.query = nn.Linear(width, width)
         self.key_value = nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
+
+    def inputs(self) -> tuple[nn.Linear, ...]:
+        """What makes queries, keys and values."""
+        return self.query, self.key_value
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of the source, computed once however often they are attended to."""

@@ -13,11 +13,11 @@ class FeedForward(nn.Sequential):
 
 
 class EncoderLayer(nn.Module):
-    def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
+    def __init__(self, width: int, heads: int, hidden: int, dropout: float, norm_eps: float) -> None:
         super().__init__()
         self.attention = SelfAttention(width, heads)
         self.feed_forward = FeedForward(width, hidden)
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.norms = nn.ModuleList(nn.LayerNorm(width, eps=norm_eps) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
@@ -26,12 +26,12 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
+    def __init__(self, width: int, heads: int, hidden: int, dropout: float, norm_eps: float) -> None:
         super().__init__()
         self.attention = SelfAttention(width, heads)
         self.cross_attention = CrossAttention(width, heads)
         self.feed_forward = FeedForward(width, hidden)
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
+        self.norms = nn.ModuleList(nn.LayerNorm(width, eps=norm_eps) for _ in range(3))
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -10,7 +10,7 @@ from axenat.losses.projected import axe_from_states
 from axenat.model.transformer import ModelOutput
 from axenat.objectives.base import Canvas, LossSum
 from axenat.objectives.masked import with_length_loss
-from axenat.objectives.masking import masked_canvas
+from axenat.objectives.masking import blank_page, masked_canvas, predicted, scaled
 
 
 class Axe:
@@ -24,16 +24,23 @@ class Axe:
             blank_id=BLANK,
             skip_target_penalty=config.skip_target_penalty,
             label_smoothing=config.label_smoothing,
+            smoothing=config.smoothing,
             first_column=config.first_column,
         )
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
-        return masked_canvas(batch, self.config.observe, rng)
+        batch = predicted(batch, self.config.eos)
+        if self.config.train_length_multiplier != 1.0:
+            # Differs from the paper: it found as many predictions as targets best. Nothing is observed here.
+            lengths = scaled(batch.target_lengths.cpu(), self.config.train_length_multiplier)
+            return blank_page(lengths).to(batch.target.device)
+        return masked_canvas(batch, self.config.observe, rng, self.config.most_hidden)
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
-        hidden_only = self.config.score == "hidden"
+        batch = predicted(batch, self.config.eos)
+        free = self.config.score == "hidden" and self.config.observe == "some"
         arguments = (
-            batch.target, canvas.lengths, batch.target_lengths, canvas.observed if hidden_only else None, self.options,
+            batch.target, canvas.lengths, batch.target_lengths, canvas.observed if free else None, self.options,
         )  # fmt: skip
         # Values are not checked here: the loop watches for what is not finite, and a GPU need not wait.
         if self.config.projection == "fused":
@@ -49,7 +56,7 @@ class Axe:
             "skip_predictions": alignment.skipped_prediction.sum(),
             "predictions": predictions,
         }
-        count = targets - canvas.observed.sum() if hidden_only else targets
+        count = targets - canvas.observed.sum() if free else targets
         return with_length_loss(total, count, output, batch, self.config, parts)
 
     def read_out(self, ids: list[int]) -> list[int]:

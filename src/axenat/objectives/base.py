@@ -21,7 +21,7 @@ class Canvas:
     lengths: Tensor  # (B,)
     observed: Tensor  # (B m) True where the decoder may see the target token
 
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "Canvas":
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Canvas":
         return Canvas(*(getattr(self, item.name).to(device, non_blocking=non_blocking) for item in fields(self)))
 
 
@@ -30,11 +30,11 @@ class LossSum:
     """A sum with its count: micro-batches and ranks add up, and the loop divides once."""
 
     total: Tensor  # with gradient
-    count: Tensor  # predicted tokens
+    count: Tensor  # predicted tokens, or sentences
     parts: dict[str, Tensor]  # further sums, without gradient
 
     def sums(self) -> dict[str, Tensor]:
-        """All of them, without gradient and still on their device."""
+        """All of them without gradient, where they are: no device has to wait."""
         return {"total": self.total.detach(), "count": self.count, **self.parts}
 
     def detached(self) -> dict[str, float]:
@@ -67,6 +67,11 @@ def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, confi
         return cross_entropy_from_states(states, output.output_matrix, targets, label_smoothing=config.label_smoothing)
     logits = states @ output.output_matrix.T
     return cross_entropy_loss(logits, targets, label_smoothing=config.label_smoothing).sum()
+
+
+def count_of(tokens: Tensor, batch: Batch, config: ObjectiveConfig) -> Tensor:
+    """What the sum is divided by in the end."""
+    return tokens if config.normalise == "tokens" else torch.full_like(tokens, len(batch))
 
 
 def token_mask(lengths: Tensor, size: int) -> Tensor:

@@ -6,7 +6,7 @@ from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, cross_entropy_of, token_mask
+from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of, token_mask
 
 
 class LeftToRight:
@@ -25,7 +25,7 @@ class LeftToRight:
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         scored = token_mask(batch.target_lengths, batch.target.shape[1])
         total = cross_entropy_of(output, scored, batch.target, self.config)
-        return LossSum(total, scored.sum(), {"token_loss": total.detach()})
+        return LossSum(total, count_of(scored.sum(), batch, self.config), {"token_loss": total.detach()})
 
     def read_out(self, ids: list[int]) -> list[int]:
         """Up to the first <eos>."""

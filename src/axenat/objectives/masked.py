@@ -7,8 +7,8 @@ from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.length import length_loss
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, cross_entropy_of, token_mask
-from axenat.objectives.masking import masked_canvas
+from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of, token_mask
+from axenat.objectives.masking import masked_canvas, predicted
 
 
 class Masked:
@@ -20,9 +20,10 @@ class Masked:
         self.config = config
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
-        return masked_canvas(batch, self.config.observe, rng)
+        return masked_canvas(predicted(batch, self.config.eos), self.config.observe, rng, self.config.most_hidden)
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
+        batch = predicted(batch, self.config.eos)
         scored = token_mask(batch.target_lengths, batch.target.shape[1])
         if self.config.score == "hidden":
             scored = scored & ~canvas.observed
@@ -36,7 +37,7 @@ class Masked:
 
 def with_length_loss(
     tokens: torch.Tensor,
-    count: torch.Tensor,
+    num_tokens: torch.Tensor,
     output: ModelOutput,
     batch: Batch,
     config: ObjectiveConfig,
@@ -46,4 +47,5 @@ def with_length_loss(
     assert output.length_logits is not None
     lengths = length_loss(output.length_logits, batch.target_lengths).sum()
     total = tokens + config.length_loss_weight * lengths
+    count = count_of(num_tokens, batch, config)
     return LossSum(total, count, {"token_loss": tokens.detach(), "length_loss": lengths.detach(), **parts})
