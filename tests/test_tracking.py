@@ -127,6 +127,19 @@ def test_a_growing_history_is_sent_line_by_line_and_a_changed_one_anew(folder) -
     assert curve(stored()["grows/train"], "valid.loss") == [(10, 9.0)]
 
 
+def test_what_the_clock_said_is_sent_once_and_half_a_line_is_left_for_later(folder) -> None:
+    make_run(folder / "results", "fast", [3.0])
+    speed = folder / "results" / "runs" / "fast" / "checkpoints" / "speed.jsonl"
+    line = '{"step": %d, "tokens_per_second": %d, "data": 0.5}'
+    write_text(speed, line % (10, 100) + "\n" + line[:20])
+    send("fast")
+    write_text(speed, line % (10, 100) + "\n" + line % (20, 200) + "\n")
+    for _ in range(2):
+        send("fast")
+    assert curve(stored()["fast/train"], "speed.tokens_per_second") == [(10, 100.0), (20, 200.0)]
+    assert curve(stored()["fast/train"], "speed.data") == [(10, 0.5), (20, 0.5)]
+
+
 def test_a_changed_score_or_configuration_replaces_what_was_there(folder) -> None:
     make_run(folder / "results", "changes", [3.0])
     send("changes")

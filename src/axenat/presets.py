@@ -24,7 +24,8 @@ _TRAIN = {
     "tokens_per_batch": 8_192,  # a sixteenth: one of the paper's 16 GPUs; a smaller one takes less and adds up
     "peak_lr": 5.0e-4,
     "warmup_steps": 10_000,  # then the inverse square root
-    "weight_decay": 0.01,  # the paper says L2; the code that it builds on decouples it, and so does this
+    "weight_decay": 0.01,
+    "weight_decay_kind": "decoupled",  # the paper says L2; the code that it builds on decouples it
     "adam_beta1": 0.9,
     "adam_beta2": 0.999,
     "adam_eps": 1.0e-6,

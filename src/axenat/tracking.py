@@ -130,9 +130,11 @@ def publish_training(tracker: Tracker, folder: Path) -> str:
     if sent and tags.get("axenat.history_sha256") != _sha256_of_lines(lines[:sent]):
         tracker.client.delete_run(run_id)
         run_id, sent = tracker.run(*place), 0
+    history = [json.loads(line) for line in lines[sent:]]
+    speed = _speed_after(int(tags.get("axenat.speed_step", 0)) if sent else 0, folder)
     metrics = [
         (f"{line['kind']}.{key}", float(value), int(line["step"]))
-        for line in map(json.loads, lines[sent:])
+        for line in [*history, *speed]
         for key, value in line.items()
         if key not in ("kind", "step")
     ]
@@ -141,8 +143,18 @@ def publish_training(tracker: Tracker, folder: Path) -> str:
         "run": config["run"], "objective": config["objective"]["name"], "corpus": config["corpus"],
         "target_side": config["target_side"],
     }  # fmt: skip
+    if speed:
+        tags["axenat.speed_step"] = str(speed[-1]["step"])
     tracker.log(run_id, metrics=metrics, params=flat(config) if not sent else None, tags=tags)
     return run_id
+
+
+def _speed_after(step: int, folder: Path) -> list[dict[str, Any]]:
+    """What the clock said after this step; it stays beside the checkpoints, since no two reruns agree on it."""
+    path = folder / "checkpoints" / "speed.jsonl"
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []  # without one that is being written
+    found = [json.loads(line) for line in lines]
+    return [{"kind": "speed", **line} for line in found if line["step"] > step]
 
 
 def _sha256_of_lines(lines: list[str]) -> str:
