@@ -124,10 +124,10 @@ def _check_positions(setting: Setting) -> None:
 def _steps(setting: Setting, state: TrainState) -> Iterator[list[Batch]]:
     """The rest of this epoch in steps; the position moves on as they are taken."""
     config = setting.run.train
-    plan = plan_batches(
+    plan = list(plan_batches(
         setting.train.source_lengths, setting.train.target_lengths, config.tokens_per_batch,
         seed=setting.run.seed, epoch=state.epoch,
-    )  # fmt: skip
+    ))  # fmt: skip
     per_step = max(1, config.tokens_per_step // config.tokens_per_batch)
     while state.position < len(plan):
         indices = plan[state.position : state.position + per_step]
