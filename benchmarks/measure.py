@@ -3,8 +3,10 @@
 import multiprocessing
 import platform
 import statistics
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,25 +36,64 @@ def medians(seconds: dict[str, list[float]]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 
-def peak_megabytes(prepare: Callable[..., Callable[[], object]], *arguments: Any) -> float:
-    """What the prepared function adds to the memory of a fresh process at its highest (Linux)."""
+def in_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function gives in a process that has done nothing else."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_peak, args=(sender, torch.get_num_threads(), prepare, *arguments))
+    process = context.Process(target=_send, args=(sender, torch.get_num_threads(), function, *arguments))
     process.start()
     sender.close()
-    peak: float = receiver.recv()
+    result = receiver.recv()
     process.join()
+    return result
+
+
+def _send(sender: Any, threads: int, function: Callable[..., Any], *arguments: Any) -> None:
+    torch.set_num_threads(threads)
+    sender.send(function(*arguments))
+
+
+def peak_megabytes(prepare: Callable[..., Callable[[], object]], *arguments: Any) -> float:
+    """What the prepared function adds to the memory of a fresh process at its highest (Linux)."""
+    peak: float = in_fresh_process(_peak, prepare, *arguments)
     return peak
 
 
-def _peak(sender: Any, threads: int, prepare: Callable[..., Callable[[], object]], *arguments: Any) -> None:
-    torch.set_num_threads(threads)
+def _peak(prepare: Callable[..., Callable[[], object]], *arguments: Any) -> float:
     step = prepare(*arguments)
-    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    _forget_peak()
     before = _status("VmRSS")
     step()
-    sender.send((_status("VmHWM") - before) / 1024)
+    return (_status("VmHWM") - before) / 1024
+
+
+@contextmanager
+def peaks() -> Iterator[dict[str, float]]:
+    """The most memory of this process meanwhile (Linux): resident, and anonymous, which maps no file.
+
+    Pages of mapped files are the system's to take back; only anonymous ones are needed. These are looked at
+    every few milliseconds.
+    """
+    found: dict[str, float] = {}
+    highest, done = [_status("RssAnon")], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            highest.append(max(highest.pop(), _status("RssAnon")))
+
+    thread = threading.Thread(target=watch)
+    _forget_peak()
+    thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+        found |= {"resident_megabytes": _status("VmHWM") / 1024, "anonymous_megabytes": highest[0] / 1024}
+
+
+def _forget_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
 
 
 def _status(name: str) -> int:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
+from axenat.data import corpus as corpora
 from axenat.data.corpus import ParallelCorpus, vocab_metadata, write_corpus
 from axenat.data.vocab import EOS, Vocab
 from axenat.files import UserError
@@ -42,6 +43,62 @@ def test_every_sentence_comes_back_with_an_eos(tmp_path_factory, pairs) -> None:
         assert corpus.source(i).tolist() == [*source, EOS]
         assert corpus.target(i).tolist() == [*target, EOS]
         assert (corpus.source_lengths[i], corpus.target_lengths[i]) == (len(source) + 1, len(target) + 1)
+
+
+def test_lengths_are_asked_for_as_of_an_array(path, monkeypatch) -> None:
+    corpus = ParallelCorpus(path)
+    whole = np.array([len(target) + 1 for target in TARGETS])
+    for which in (1, -1, slice(None), slice(1, 3), np.array([2, 0, 2]), whole > 2):
+        np.testing.assert_array_equal(corpus.target_lengths[which], whole[which])
+    for chunk in (1, 2, 99):
+        monkeypatch.setattr(corpora, "CHUNK", chunk)
+        assert corpus.target_lengths.max() == whole.max()
+        assert np.concatenate(list(corpus.target_lengths.chunks())).tolist() == whole.tolist()
+
+
+def test_an_empty_sentence_is_found_in_whichever_chunk(path, monkeypatch) -> None:
+    offsets = np.array([0, 3, 4, 8], dtype=np.int64)
+    whole = path.read_bytes()
+    for chunk in (1, 2, 99):
+        monkeypatch.setattr(corpora, "CHUNK", chunk)
+        for i in (1, 2):
+            moved = offsets.copy()
+            moved[i] = moved[i + 1]
+            path.write_bytes(whole.replace(offsets.tobytes(), moved.tobytes()))
+            with pytest.raises(UserError, match="offsets do not fit"):
+                ParallelCorpus(path)
+
+
+def test_pages_handed_back_are_read_again(path) -> None:
+    corpus = ParallelCorpus(path)
+    before = corpus.source(2).tolist()
+    corpus.release()
+    assert corpus.source(2).tolist() == before
+
+
+SCAN = """
+import sys
+from pathlib import Path
+import numpy as np
+from axenat.data.corpus import ParallelCorpus
+
+def anonymous() -> int:
+    return int(Path("/proc/self/status").read_text().split("RssAnon:")[1].split()[0])
+
+ParallelCorpus(sys.argv[1]).source_lengths.max()  # what the first use loads is not the corpus's
+before = anonymous()
+corpus = ParallelCorpus(sys.argv[2])
+assert corpus.source_lengths.max() + corpus.target_lengths.max() == 2
+print(anonymous() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_opening_takes_no_memory_however_many_sentences(path, tmp_path) -> None:
+    big = tmp_path / "big"
+    write_corpus(big, ([] for _ in range(1_000_000)), ([] for _ in range(1_000_000)), metadata={})
+    done = subprocess.run([sys.executable, "-c", SCAN, path, big], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 3_000  # kB; lengths of both sides alone would be 8,000
 
 
 @pytest.mark.parametrize(("largest", "dtype"), [(65_535, np.uint16), (65_536, np.int32)])

@@ -1,7 +1,8 @@
 """Batches of similar lengths under a token budget, the same for the same seed and epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from axenat.data.corpus import ParallelCorpus
+from axenat.data.corpus import Lengths, ParallelCorpus
+from axenat.data.shuffle import shuffle_keys, shuffled
 from axenat.data.vocab import PAD
 
+POOL = 1 << 17  # sentences sorted by length together; a corpus of no more is shuffled as a whole
 Ids = Sequence[int] | npt.NDArray[Any]
 
 
@@ -28,8 +31,15 @@ class Batch:
     def __len__(self) -> int:
         return len(self.index)
 
-    def to(self, device: torch.device | str) -> "Batch":
-        return Batch(**{item.name: getattr(self, item.name).to(device) for item in fields(self)})
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
+        return self._each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> "Batch":
+        """In memory that a GPU can fetch by itself while the CPU goes on."""
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        return Batch(**{item.name: change(getattr(self, item.name)) for item in fields(self)})
 
 
 def pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
@@ -42,41 +52,54 @@ def pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
 
 
 def collate(corpus: ParallelCorpus, indices: npt.NDArray[np.int64] | Sequence[int]) -> Batch:
-    source, source_lengths = pad([corpus.source(i) for i in indices])
-    target, target_lengths = pad([corpus.target(i) for i in indices])
+    index = np.asarray(indices, dtype=np.int64)
+    source, source_lengths = corpus.sources(index)
+    target, target_lengths = corpus.targets(index)
     return Batch(
-        source=source,
-        source_lengths=source_lengths,
-        target=target,
-        target_lengths=target_lengths,
-        index=torch.as_tensor(np.asarray(indices, dtype=np.int64)),
+        source=torch.from_numpy(source),
+        source_lengths=torch.from_numpy(source_lengths),
+        target=torch.from_numpy(target),
+        target_lengths=torch.from_numpy(target_lengths),
+        index=torch.from_numpy(index),
     )
 
 
 def plan_batches(
-    source_lengths: npt.NDArray[Any],
-    target_lengths: npt.NDArray[Any],
+    source_lengths: Lengths | npt.NDArray[Any],
+    target_lengths: Lengths | npt.NDArray[Any],
     tokens: int,
     *,
     seed: int,
     epoch: int,
     shuffle: bool = True,
-) -> list[npt.NDArray[np.int64]]:
+) -> Iterator[npt.NDArray[np.int64]]:
     """Sentence numbers of each batch: every sentence once, at most `tokens` a batch with its padding.
 
     A batch costs its number of sentences times its longest source or target, whichever is longer;
     a sentence above the budget is a batch of its own. Without `shuffle`, short batches come first.
+    However large the corpus, only one pool of it is sorted and held at a time.
     """
-    if len(source_lengths) == 0:
-        return []
     rng = np.random.default_rng([seed, epoch])
-    order = rng.permutation(len(source_lengths)) if shuffle else np.arange(len(source_lengths))
-    order = order[_by_length(source_lengths[order], target_lengths[order])]
-    cuts = _cut(np.maximum(source_lengths, target_lengths)[order], tokens)
-    batches = np.split(order, cuts)
-    if shuffle:
-        batches = [batches[i] for i in rng.permutation(len(batches))]
-    return batches
+    for order in _pools(len(source_lengths), rng if shuffle else None):
+        source, target = source_lengths[order], target_lengths[order]
+        by_length = _by_length(source, target)
+        batches = np.split(order[by_length], _cut(np.maximum(source, target)[by_length], tokens))
+        for i in rng.permutation(len(batches)) if shuffle else range(len(batches)):
+            yield batches[i]
+
+
+def _pools(size: int, rng: np.random.Generator | None) -> Iterator[npt.NDArray[np.int64]]:
+    """All sentence numbers, at most POOL at a time, in random order or without an rng in their own."""
+    number = -(-size // POOL)
+    bounds = [size * i // number for i in range(number + 1)] if number else []
+    keys = shuffle_keys(rng) if rng and number > 1 else None
+    for start, stop in pairwise(bounds):
+        if rng is None:
+            yield np.arange(start, stop)
+        elif keys is None:
+            yield rng.permutation(size)
+        else:
+            yield shuffled(start, stop, size, keys)
 
 
 def _by_length(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

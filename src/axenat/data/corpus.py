@@ -4,8 +4,9 @@ Both sides are flat arrays of ids; sentence i is `ids[offsets[i]:offsets[i + 1]]
 """
 
 import json
+import mmap
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axenat.data.vocab import EOS, Vocab
+from axenat.data.vocab import EOS, PAD, Vocab
 from axenat.files import UserError, atomic
 
 DTYPES: dict[str, type[np.generic]] = {"U16": np.uint16, "I32": np.int32, "I64": np.int64}
 SIDES = ("source", "target")
+CHUNK = 1 << 16  # sentences looked at together where all have to be
+
+Padded = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # ids (B, longest) filled up with PAD, lengths (B,)
 
 
 def vocab_metadata(source_vocab: Vocab, target_vocab: Vocab) -> dict[str, str]:
@@ -78,17 +82,39 @@ def _write_safetensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]], metad
             stream.write(arrays[name].data)
 
 
+class Lengths:
+    """The number of tokens of each sentence, worked out from the mapped offsets when asked for, never held."""
+
+    def __init__(self, offsets: npt.NDArray[np.int64]) -> None:
+        self._starts, self._ends = offsets[:-1], offsets[1:]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, which: Any) -> Any:
+        """As of an array: by a number, a slice, or an array of either numbers or truth values."""
+        return self._ends[which] - self._starts[which]
+
+    def max(self) -> int:
+        return max(int(some.max()) for some in self.chunks())
+
+    def chunks(self) -> Iterator[npt.NDArray[np.int64]]:
+        """All of them, few at a time."""
+        for start in range(0, len(self), CHUNK):
+            yield self[start : start + CHUNK]
+
+
 class ParallelCorpus:
-    """Sentence pairs on disk; opening one costs no memory for the ids."""
+    """Sentence pairs on disk; opening one costs no memory, however many they are."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            arrays, self.metadata = _map_safetensors(self.path)
+            self._memory, arrays, self.metadata = _map_safetensors(self.path)
             self._source, self._target = arrays["source"], arrays["target"]
             self._source_offsets, self._target_offsets = arrays["source_offsets"], arrays["target_offsets"]
-            self.source_lengths = _lengths(self._source, self._source_offsets)
-            self.target_lengths = _lengths(self._target, self._target_offsets)
+            self.source_lengths = _checked_lengths(self._source, self._source_offsets)
+            self.target_lengths = _checked_lengths(self._target, self._target_offsets)
             if len(self.source_lengths) != len(self.target_lengths):
                 raise ValueError("its sides have different numbers of sentences")
         except FileNotFoundError:
@@ -96,6 +122,7 @@ class ParallelCorpus:
         except (ValueError, TypeError, LookupError, AttributeError, OSError) as error:
             # Whatever a damaged header can trip over; the file was not written by us, or not to its end.
             raise UserError(f"{self.path}: not a whole id file ({error}); encode it again") from None
+        self.release()
 
     def __reduce__(self) -> tuple[type["ParallelCorpus"], tuple[Path]]:
         return ParallelCorpus, (self.path,)  # a worker process maps the file anew instead of copying it
@@ -109,6 +136,17 @@ class ParallelCorpus:
     def target(self, i: int) -> npt.NDArray[Any]:
         return self._target[self._target_offsets[i] : self._target_offsets[i + 1]]
 
+    def sources(self, index: npt.NDArray[np.int64]) -> Padded:
+        return _gather(self._source, self._source_offsets, index)
+
+    def targets(self, index: npt.NDArray[np.int64]) -> Padded:
+        return _gather(self._target, self._target_offsets, index)
+
+    def release(self) -> None:
+        """Hand back the pages of the file read so far, which count as ours; they stay in the system's cache."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._memory.madvise(mmap.MADV_DONTNEED)
+
     def check_vocab(self, source_vocab: Vocab, target_vocab: Vocab) -> None:
         """Refuse vocabularies that these ids were not made with."""
         for key, wanted in vocab_metadata(source_vocab, target_vocab).items():
@@ -117,9 +155,11 @@ class ParallelCorpus:
                 raise UserError(f"{self.path} was encoded with another {side} vocabulary; encode it again")
 
 
-def _map_safetensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
-    """The arrays of a file as views into it, and its metadata."""
-    memory: npt.NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+def _map_safetensors(path: Path) -> tuple[mmap.mmap, dict[str, npt.NDArray[Any]], dict[str, str]]:
+    """The file in memory, its arrays as views into it, and its metadata."""
+    with path.open("rb") as stream:
+        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    memory = np.frombuffer(mapped, dtype=np.uint8)
     start = 8 + int.from_bytes(memory[:8].tobytes(), "little")
     if not 8 < start <= len(memory):
         raise ValueError("its header is cut short")
@@ -134,11 +174,22 @@ def _map_safetensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str,
             raise ValueError(f"{name} is cut short")
     if sum(array.nbytes for array in arrays.values()) != len(payload):
         raise ValueError("its size is not what its header says")
-    return arrays, metadata
+    return mapped, arrays, metadata
 
 
-def _lengths(ids: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    lengths = np.diff(offsets)
-    if len(lengths) == 0 or offsets[0] != 0 or offsets[-1] != len(ids) or lengths.min() < 1:
+def _checked_lengths(ids: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> Lengths:
+    lengths = Lengths(offsets)
+    ends = len(lengths) > 0 and offsets[0] == 0 and offsets[-1] == len(ids)
+    if not ends or min(int(some.min()) for some in lengths.chunks()) < 1:
         raise ValueError("its offsets do not fit its ids")
-    return lengths.astype(np.int32)
+    return lengths
+
+
+def _gather(ids: npt.NDArray[Any], offsets: npt.NDArray[np.int64], index: npt.NDArray[np.int64]) -> Padded:
+    """All at once: as many ids from the start of each sentence as the longest has, then PAD over the others'."""
+    starts = offsets[index]
+    lengths = offsets[index + 1] - starts
+    places = np.arange(lengths.max(initial=0))
+    padded = ids.take(starts[:, None] + places, mode="clip").astype(np.int64)
+    padded[places >= lengths[:, None]] = PAD
+    return padded, lengths

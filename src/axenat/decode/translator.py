@@ -123,7 +123,7 @@ class Translator:
         if not len(filled):
             return results
         lengths = np.array([len(sources[i]) for i in filled])
-        plan = plan_batches(lengths, lengths, self._rows(), seed=0, epoch=0, shuffle=False)
+        plan = list(plan_batches(lengths, lengths, self._rows(), seed=0, epoch=0, shuffle=False))
         for rows in progress(plan, total=len(plan), desc="translate"):
             outputs = self._decode([sources[i] for i in filled[rows]], value)
             for i, (ids, score) in zip(filled[rows], outputs, strict=True):

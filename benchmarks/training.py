@@ -1,0 +1,242 @@
+"""How fast training is beside a plain loop over torch.nn.Transformer, and how it grows with the corpus.
+
+python -m benchmarks.training --json training.json
+
+The plain loop (benchmarks/plain_loop.py) trains the same network with the same objective on batches of a fixed number
+of random sentences, with as many real tokens on average as ours. Its speed on our batches tells padding from the rest.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from axenat.config import ModelConfig, ObjectiveConfig
+from axenat.data.batches import Batch, plan_batches
+from axenat.data.corpus import ParallelCorpus, write_corpus
+from axenat.data.loader import load_batches
+from axenat.files import read_yaml
+from axenat.model.transformer import Transformer
+from axenat.objectives.registry import objective_of
+from axenat.study import parse_study
+from benchmarks.measure import in_fresh_process, interleaved, medians, peaks, ratio, report
+from benchmarks.plain_loop import Pair, PlainTransformer, plain_steps, random_batches
+
+Columns = tuple[np.ndarray, np.ndarray]  # lengths of sources and targets
+
+
+def demo_lengths(rng: np.random.Generator, size: int) -> Columns:
+    """Mean, spread and correlation of the demo's subwords: mostly 8 to 20."""
+    source = rng.normal(12.1, 2.2, size)
+    target = rng.normal(13.9 + 0.62 * (source - 12.1), 2.2)
+    return source.round().clip(6, 20).astype(int), target.round().clip(6, 24).astype(int)
+
+
+def caption_lengths(rng: np.random.Generator, size: int) -> Columns:
+    """Mean, spread and correlation of Multi30k's in 8,000 joint subwords."""
+    source = rng.lognormal(2.67, 0.29, size)
+    target = source * rng.lognormal(0.005, 0.164, size)
+    return source.round().clip(4, 60).astype(int), target.round().clip(4, 60).astype(int)
+
+
+@dataclass(frozen=True)
+class Size:
+    model: ModelConfig
+    V: int
+    tokens: int  # the budget of a batch
+    lengths: Callable[[np.random.Generator, int], Columns]
+    pairs: int
+    steps: int  # of one round
+
+
+DEMO = parse_study(read_yaml(Path(__file__).parents[1] / "config" / "config.yaml")).runs["ce-raw"].model
+CAPTIONS = ModelConfig(width=256, encoder_layers=3, decoder_layers=3, heads=4, hidden=1024, dropout=0.1,
+                       max_positions=128)  # fmt: skip
+SIZES = {
+    "demo": Size(DEMO, 430, 512, demo_lengths, 20_000, 20),
+    "multi30k": Size(CAPTIONS, 8_000, 4_096, caption_lengths, 29_000, 3),
+}
+OBJECTIVES = ("left_to_right", "masked")
+CORPORA = (10_000, 100_000, 1_000_000)  # pairs
+STAGES = ("data", "forward", "backward", "optimiser")
+CLIP_NORM = 25.0
+LIMITS = {
+    "at_least": {"speedup": 1.5, "real_share": 0.92},
+    "at_most": {"anonymous_growth": 1.1},  # from the smallest corpus to the largest
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="where the results go")
+    parser.add_argument("--rounds", type=int, default=9, help="interleaved runs (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    args = parser.parse_args(argv)
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        speeds = [speed(name, objective, args.rounds, Path(folder)) for name in SIZES for objective in OBJECTIVES]
+        growths = [growth(pairs, Path(folder)) for pairs in CORPORA]
+    first, last = growths[0], growths[-1]
+    memory = {
+        f"{kind}_growth": last[f"{kind}_megabytes"] / first[f"{kind}_megabytes"] for kind in ("anonymous", "resident")
+    }
+    results = {"speeds": speeds, "corpora": growths, "memory": memory}
+    report(args.json, "training", {**results, "limits": LIMITS}, list(_table(results)))
+
+
+def _table(results: dict[str, Any]) -> Iterator[list[str]]:
+    least, most = LIMITS["at_least"], LIMITS["at_most"]
+    yield ["measured", "value", "limit"]
+    for row in results["speeds"]:
+        yield [f"tokens/s ours : plain, {row['size']}, {row['objective']}", f"{row['speedup']:.2f}",
+               f">= {least['speedup']}"]  # fmt: skip
+        yield ["  on equal batches", f"{row['speedup_on_equal_batches']:.2f}", ""]
+        yield ["  tokens/s of ours", f"{row['tokens_per_second']['ours']:.0f}", ""]
+        yield ["  real tokens in a batch of ours", f"{row['real_share']:.3f}", f">= {least['real_share']}"]
+        yield ["  real tokens in a random batch", f"{row['plain_real_share']:.3f}", ""]
+        yield [f"  {', '.join(STAGES)}", " ".join(f"{row['stages'][stage]:.3f}" for stage in STAGES), ""]
+    for row in results["corpora"]:
+        yield [f"{row['pairs']} pairs: tokens/s of the data alone", f"{row['data_tokens_per_second']:.0f}", ""]
+        yield ["  tokens/s of training", f"{row['tokens_per_second']:.0f}", ""]
+        yield ["  peak MB anonymous, resident", f"{row['anonymous_megabytes']:.0f} {row['resident_megabytes']:.0f}", ""]
+    memory = results["memory"]
+    yield ["anonymous memory, largest : smallest corpus", f"{memory['anonymous_growth']:.3f}",
+           f"<= {most['anonymous_growth']}"]  # fmt: skip
+    yield ["  resident, with pages of the mapped file", f"{memory['resident_growth']:.3f}", ""]
+
+
+def random_corpus(path: Path, columns: Columns, V: int) -> Path:
+    """Random words; each sentence as long as its column says, its <eos> included."""
+    rng = np.random.default_rng(1)
+    sides = ((rng.integers(6, V, length - 1).tolist() for length in column) for column in columns)
+    write_corpus(path, *sides, metadata={})
+    return path
+
+
+def speed(name: str, objective: str, rounds: int, folder: Path) -> dict[str, Any]:
+    """Real tokens a second of training steps: ours, the plain loop's, and the plain loop's on our batches."""
+    size = SIZES[name]
+    columns = size.lengths(np.random.default_rng(1), size.pairs)
+    corpus = ParallelCorpus(random_corpus(folder / name, columns, size.V))
+    plan = list(plan_batches(*columns, size.tokens, seed=1, epoch=0))
+    sentences = round(size.pairs / len(plan))
+    stages: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    config = ObjectiveConfig(name=objective)
+    engines = {
+        "ours": our_steps(size, config, our_batches(corpus, size.tokens), stages),
+        "plain": _plain(size, config, random_batches(pairs_of(corpus), sentences)),
+        "equal": _plain(size, config, ((batch.source, batch.target) for batch in our_batches(corpus, size.tokens))),
+    }
+    tokens: dict[str, list[int]] = {key: [] for key in engines}
+    steps = {key: _some_steps(steps, size.steps, tokens[key]) for key, steps in engines.items()}
+    seconds = interleaved(steps, rounds)
+    per_token = {key: [s / n for s, n in zip(seconds[key], tokens[key][-rounds:], strict=True)] for key in engines}
+    own = {stage: float(np.median(times[size.steps :])) for stage, times in stages.items()}  # the first round warms up
+    return {
+        "size": name, "objective": objective, "rounds": rounds, "sentences_of_a_plain_batch": sentences,
+        "tokens_per_second": {key: 1 / value for key, value in medians(per_token).items()},
+        "speedup": ratio(per_token, "plain", "ours"), "speedup_on_equal_batches": ratio(per_token, "equal", "ours"),
+        "speedup_by_less_padding": ratio(per_token, "plain", "equal"),
+        "real_share": real_share(columns, plan),
+        "plain_real_share": real_share(columns, np.array_split(np.random.default_rng(2).permutation(size.pairs),
+                                                               size.pairs // sentences)),
+        "seconds_of_stages": own, "stages": {stage: own[stage] / sum(own.values()) for stage in STAGES},
+    }  # fmt: skip
+
+
+def _plain(size: Size, config: ObjectiveConfig, batches: Iterator[Pair]) -> Iterator[int]:
+    torch.manual_seed(1)
+    return plain_steps(PlainTransformer(size.model, size.V), config.name, batches, config.label_smoothing, CLIP_NORM)
+
+
+def _some_steps(steps: Iterator[int], number: int, tokens: list[int]) -> Callable[[], None]:
+    return lambda: tokens.append(sum(next(steps) for _ in range(number)))
+
+
+def real_share(columns: Columns, plan: list[np.ndarray]) -> float:
+    """Of all positions of all batches, both sides."""
+    positions = sum(len(batch) * sum(int(column[batch].max()) for column in columns) for batch in plan)
+    return float(sum(int(column.sum()) for column in columns) / positions)
+
+
+def pairs_of(corpus: ParallelCorpus) -> list[Pair]:
+    """As a newcomer holds them: all in memory."""
+    return [
+        (torch.tensor(corpus.source(i).astype(np.int64)), torch.tensor(corpus.target(i).astype(np.int64)))
+        for i in range(len(corpus))
+    ]
+
+
+def our_batches(corpus: ParallelCorpus, tokens: int) -> Iterator[Batch]:
+    epoch = 0
+    while True:
+        plan = plan_batches(corpus.source_lengths, corpus.target_lengths, tokens, seed=1, epoch=epoch)
+        yield from load_batches(corpus, plan)
+        epoch += 1
+
+
+def our_steps(
+    size: Size, config: ObjectiveConfig, batches: Iterator[Batch], stages: dict[str, list[float]]
+) -> Iterator[int]:
+    """Training steps as the loop takes them, timed by stage; each gives the number of its real tokens."""
+    torch.manual_seed(1)
+    objective = objective_of(config)
+    model = Transformer(size.model, size.V, size.V, joint=True, predicts_length=objective.predicts_length)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    rng = torch.Generator().manual_seed(1)
+    model.train()
+    while True:
+        times = [time.perf_counter()]
+        batch = next(batches)
+        times.append(time.perf_counter())
+        canvas = objective.canvas(batch, rng)
+        output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal)
+        loss = objective.loss(output, batch, canvas)
+        times.append(time.perf_counter())
+        optimizer.zero_grad()
+        loss.total.backward()
+        times.append(time.perf_counter())
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter.grad.div_(loss.count)
+        nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
+        optimizer.step()
+        times.append(time.perf_counter())
+        for stage, start, end in zip(STAGES, times, times[1:], strict=False):
+            stages[stage].append(end - start)
+        yield int(batch.source_lengths.sum() + batch.target_lengths.sum())
+
+
+def growth(pairs: int, folder: Path) -> dict[str, Any]:
+    """The data of a whole epoch and some training steps on a corpus of so many pairs, in a process of its own."""
+    path = random_corpus(folder / f"{pairs}", caption_lengths(np.random.default_rng(1), pairs), SIZES["demo"].V)
+    return {"pairs": pairs, "file_megabytes": path.stat().st_size / 2**20, **in_fresh_process(pass_over, path, 10)}
+
+
+def pass_over(path: Path, steps: int) -> dict[str, float]:
+    size, config = SIZES["demo"], ObjectiveConfig(name="masked")
+    with peaks() as peak:
+        corpus = ParallelCorpus(path)
+        start = time.perf_counter()
+        plan = plan_batches(corpus.source_lengths, corpus.target_lengths, 4_096, seed=1, epoch=0)
+        tokens = sum(
+            int(batch.source_lengths.sum() + batch.target_lengths.sum()) for batch in load_batches(corpus, plan)
+        )
+        data = tokens / (time.perf_counter() - start)
+        taken = our_steps(size, config, our_batches(corpus, size.tokens), {stage: [] for stage in STAGES})
+        next(taken)
+        start = time.perf_counter()
+        trained = sum(next(taken) for _ in range(steps)) / (time.perf_counter() - start)
+    return {"data_tokens_per_second": data, "tokens_per_second": trained, **peak}
+
+
+if __name__ == "__main__":
+    main()
