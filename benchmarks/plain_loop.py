@@ -1,7 +1,8 @@
 """Training as a competent newcomer writes it with `torch.nn.Transformer`: what our engine is measured against.
 
 The same network (post-norm, GELU, learned positions, one tied embedding) and the same two objectives; torch's own
-layers, padded batches, masks, cross entropy that ignores padding, clipping, and AdamW as it comes.
+layers, padded batches, masks, cross entropy that ignores padding, clipping, and AdamW as it comes. One difference is
+in its favour: it reads the target's length off the first source token, where ours encodes one more token a sentence.
 """
 
 from collections.abc import Iterator

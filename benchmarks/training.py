@@ -61,7 +61,7 @@ CAPTIONS = ModelConfig(width=256, encoder_layers=3, decoder_layers=3, heads=4, h
                        max_positions=128)  # fmt: skip
 SIZES = {
     "demo": Size(DEMO, 430, 512, demo_lengths, 20_000, 20),
-    "multi30k": Size(CAPTIONS, 8_000, 4_096, caption_lengths, 29_000, 3),
+    "multi30k": Size(CAPTIONS, 8_000, 4_096, caption_lengths, 29_000, 1),
 }
 OBJECTIVES = ("left_to_right", "masked")
 CORPORA = (10_000, 100_000, 1_000_000)  # pairs
