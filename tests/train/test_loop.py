@@ -160,7 +160,7 @@ def test_two_micro_batches_are_one_big_batch(tmp_path, name) -> None:
     for groups in ([range(10)], [range(3), range(3, 10)]):
         one = setting(tmp_path, name, objective={"observe": "none"}, train={"clip_norm": 1e6})
         batches = [collate(one.train, list(indices)) for indices in groups]
-        optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32, "cpu")
+        optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32)
         engine = loop.Engine(one, "mark", one.model, optimizer, torch.float32, Stopwatch(CPU))
         loop._update(engine, TrainState(), Step(groups, list(range(len(groups))), batches, False))
         gradients.append([parameter.grad for parameter in one.model.parameters()])

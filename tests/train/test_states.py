@@ -13,13 +13,13 @@ from tests import tiny
 
 
 def optimiser(model, dtype: torch.dtype = torch.float32, **changes) -> Optimizer:
-    return optimizer_of(TrainConfig(peak_lr=0.01, warmup_steps=1, **changes), model.parameters(), dtype, "cpu")
+    return optimizer_of(TrainConfig(peak_lr=0.01, warmup_steps=1, **changes), model.parameters(), dtype)
 
 
 def step(model, optimizer: Optimizer, seed: int) -> None:
     torch.manual_seed(seed)
     loss = sum((parameter * torch.randn_like(parameter)).sum() for parameter in model.parameters())
-    optimizer.adam.zero_grad()
+    optimizer.forget_gradients()
     optimizer.scaler.scale(loss).backward()
     optimizer.update(seed, 1.0, finite=True)
 

@@ -64,7 +64,7 @@ def _ready(setting: Setting, mark: str) -> tuple[Engine, TrainState]:
     config = setting.run.train
     allow_fast_products(config.precision, setting.device)
     dtype = precision_of(config.precision, setting.device)
-    optimizer = optimizer_of(config, setting.model.parameters(), dtype, setting.device.type)
+    optimizer = optimizer_of(config, setting.model.parameters(), dtype)
     with setting.ranks.first_alone():
         found = load_state(setting.folder, setting.model, optimizer, mark)
         if setting.ranks.writes:
@@ -138,7 +138,7 @@ def _update(engine: Engine, state: TrainState, step: Step, *, asked: bool = Fals
     setting = engine.setting
     engine.model.train()
     state.step += 1
-    engine.optimizer.adam.zero_grad()
+    engine.optimizer.forget_gradients()
     rows: list[dict[str, Tensor]] = []
     for place, batch in enumerate(step.batches):
         rng = seeded(setting.run.seed, state.step, step.numbers[place] if step.numbers else 0)
