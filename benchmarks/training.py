@@ -11,21 +11,27 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from axenat.config import ModelConfig, ObjectiveConfig
-from axenat.data.batches import Batch, plan_batches
+from axenat.config import ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.data.batches import plan_batches
 from axenat.data.corpus import ParallelCorpus, write_corpus
 from axenat.data.loader import load_batches
 from axenat.files import read_yaml
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.study import parse_study
+from axenat.train.checkpoint import TrainState
+from axenat.train.loop import Engine, update
+from axenat.train.optimizer import optimizer_of
+from axenat.train.setting import Setting, seeded_model
+from axenat.train.steps import steps_from
+from axenat.train.stopwatch import Stopwatch
 from benchmarks.measure import in_fresh_process, interleaved, medians, peaks, ratio, report
 from benchmarks.plain_loop import Pair, PlainTransformer, plain_steps, random_batches
 
@@ -65,7 +71,7 @@ SIZES = {
 }
 OBJECTIVES = ("left_to_right", "masked")
 CORPORA = (10_000, 100_000, 1_000_000)  # pairs
-STAGES = ("data", "forward", "backward", "optimiser")
+STAGES = ("data", "forward", "backward", "optimizer")  # as the loop calls them
 CLIP_NORM = 25.0
 LIMITS = {
     "at_least": {"speedup": 1.5, "real_share": 0.92},
@@ -131,9 +137,9 @@ def speed(name: str, objective: str, rounds: int, folder: Path) -> dict[str, Any
     stages: dict[str, list[float]] = {stage: [] for stage in STAGES}
     config = ObjectiveConfig(name=objective)
     engines = {
-        "ours": our_steps(size, config, our_batches(corpus, size.tokens), stages),
+        "ours": our_steps(size, config, corpus, stages),
         "plain": _plain(size, config, random_batches(pairs_of(corpus), sentences)),
-        "equal": _plain(size, config, ((batch.source, batch.target) for batch in our_batches(corpus, size.tokens))),
+        "equal": _plain(size, config, ((batch.source, batch.target) for batch in load_batches(corpus, cycle(plan)))),
     }
     tokens: dict[str, list[int]] = {key: [] for key in engines}
     steps = {key: _some_steps(steps, size.steps, tokens[key]) for key, steps in engines.items()}
@@ -175,44 +181,30 @@ def pairs_of(corpus: ParallelCorpus) -> list[Pair]:
     ]
 
 
-def our_batches(corpus: ParallelCorpus, tokens: int) -> Iterator[Batch]:
-    epoch = 0
-    while True:
-        plan = plan_batches(corpus.source_lengths, corpus.target_lengths, tokens, seed=1, epoch=epoch)
-        yield from load_batches(corpus, plan)
-        epoch += 1
-
-
 def our_steps(
-    size: Size, config: ObjectiveConfig, batches: Iterator[Batch], stages: dict[str, list[float]]
+    size: Size, config: ObjectiveConfig, corpus: ParallelCorpus, stages: dict[str, list[float]]
 ) -> Iterator[int]:
-    """Training steps as the loop takes them, timed by stage; each gives the number of its real tokens."""
-    torch.manual_seed(1)
+    """Steps of the training loop itself, timed by stage; each gives the number of its real tokens."""
+    train = TrainConfig(tokens_per_step=size.tokens, tokens_per_batch=size.tokens, clip_norm=CLIP_NORM)
+    run = RunConfig(corpus="random", objective=config, model=size.model, train=train)
     objective = objective_of(config)
-    model = Transformer(size.model, size.V, size.V, joint=True, predicts_length=objective.predicts_length)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    rng = torch.Generator().manual_seed(1)
-    model.train()
+    model = seeded_model(1, lambda: Transformer(size.model, size.V, size.V, joint=True,
+                                                predicts_length=objective.predicts_length))  # fmt: skip
+    setting = Setting(run, model, objective, corpus, corpus, Path(), torch.device("cpu"))
+    optimizer = optimizer_of(train, model.parameters(), torch.float32)
+    engine = Engine(setting, "", model, optimizer, torch.float32, Stopwatch(setting.device))
+    state = TrainState()
+    steps = steps_from(setting, state)
     while True:
-        times = [time.perf_counter()]
-        batch = next(batches)
-        times.append(time.perf_counter())
-        canvas = objective.canvas(batch, rng)
-        output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal)
-        loss = objective.loss(output, batch, canvas)
-        times.append(time.perf_counter())
-        optimizer.zero_grad()
-        loss.total.backward()
-        times.append(time.perf_counter())
-        for parameter in model.parameters():
-            if parameter.grad is not None:
-                parameter.grad.div_(loss.count)
-        nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
-        optimizer.step()
-        times.append(time.perf_counter())
-        for stage, start, end in zip(STAGES, times, times[1:], strict=False):
-            stages[stage].append(end - start)
-        yield int(batch.source_lengths.sum() + batch.target_lengths.sum())
+        with engine.watch.part("data"):
+            step = next(steps)
+        update(engine, state, step)
+        state.epoch += step.ends_epoch
+        for stage, seconds in engine.watch.read().items():
+            if stage in stages:
+                stages[stage].append(seconds)
+        tokens, state.window = state.window["tokens"], {}
+        yield int(tokens)
 
 
 def growth(pairs: int, folder: Path) -> dict[str, Any]:
@@ -231,7 +223,7 @@ def pass_over(path: Path, steps: int) -> dict[str, float]:
             int(batch.source_lengths.sum() + batch.target_lengths.sum()) for batch in load_batches(corpus, plan)
         )
         data = tokens / (time.perf_counter() - start)
-        taken = our_steps(size, config, our_batches(corpus, size.tokens), {stage: [] for stage in STAGES})
+        taken = our_steps(size, config, corpus, {})
         next(taken)
         start = time.perf_counter()
         trained = sum(next(taken) for _ in range(steps)) / (time.perf_counter() - start)

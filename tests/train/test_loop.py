@@ -89,7 +89,7 @@ def uninterrupted(request, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("function", "call"),
-    [("_update", 2), ("_update", 5), ("_update", 12), ("keep_if_best", 2), ("save_state", 1), ("save_state", 2)],
+    [("update", 2), ("update", 5), ("update", 12), ("keep_if_best", 2), ("save_state", 1), ("save_state", 2)],
 )
 def test_an_interrupted_training_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, uninterrupted, function, call):
     sections, expected = uninterrupted
@@ -111,7 +111,7 @@ def test_another_mark_starts_anew(tmp_path, monkeypatch) -> None:
     sections = {"train": {"validate_every": 3}}
     first = setting(tmp_path, **sections)
     with monkeypatch.context() as patch:
-        kill_at(patch, "_update", 8)
+        kill_at(patch, "update", 8)
         with pytest.raises(Killed):
             train(first, "old")
     changed = {"train": {"validate_every": 3, "peak_lr": 0.02}}
@@ -162,7 +162,7 @@ def test_two_micro_batches_are_one_big_batch(tmp_path, name) -> None:
         batches = [collate(one.train, list(indices)) for indices in groups]
         optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32)
         engine = loop.Engine(one, "mark", one.model, optimizer, torch.float32, Stopwatch(CPU))
-        loop._update(engine, TrainState(), Step(groups, list(range(len(groups))), batches, False))
+        loop.update(engine, TrainState(), Step(groups, list(range(len(groups))), batches, False))
         gradients.append([parameter.grad for parameter in one.model.parameters()])
     for big, small in zip(*gradients, strict=True):
         torch.testing.assert_close(small, big, rtol=1e-4, atol=1e-6)

@@ -117,7 +117,7 @@ def _run(engine: Engine, state: TrainState, request: Request, advance: Advance) 
             return
         with engine.watch.part("data", on_gpu=False):
             step = next(steps)
-        asked = _update(engine, state, step, asked=bool(request.signal))
+        asked = update(engine, state, step, asked=bool(request.signal))
         state.position += len(step.indices)
         note = ""
         if state.step % config.log_every == 0 or state.step == config.steps:
@@ -130,7 +130,7 @@ def _run(engine: Engine, state: TrainState, request: Request, advance: Advance) 
         advance(state.step, note)
 
 
-def _update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False) -> bool:
+def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False) -> bool:
     """One update over all micro-batches of all ranks, their gradients divided once by the number of predicted tokens.
 
     Returns whether any rank was asked to stop.
