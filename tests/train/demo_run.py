@@ -50,11 +50,12 @@ class DemoData:
 
 
 class DemoRun:
-    """`axe-distilled` or another run of the demo, with other `train` keys."""
+    """`axe-distilled` or another run of the demo, with other `train` keys, and some dropout."""
 
     def __init__(self, data: DemoData, folder: Path, run: str = "axe-distilled", **train: Any) -> None:
         self.data, self.folder, self.checkpoints = data, folder, folder / "checkpoints"
-        study = parse_study(merge(read_yaml(CONFIG), {"recipes": {"small": {"train": train}}}))
+        changes = {"train": train, "model": {"dropout": 0.1}}
+        study = parse_study(merge(read_yaml(CONFIG), {"recipes": {"small": changes}}))
         write_yaml(folder / "config.yaml", study.section("runs", run, "config"))
 
     def command(self, *flags: str) -> list[str]:

@@ -21,11 +21,14 @@ def loss_of(setting: Setting, model: nn.Module, batch: Batch, rng: torch.Generat
         return setting.objective.loss(output, batch, canvas)
 
 
-def seeded(seed: int, step: int, number: int) -> torch.Generator:
-    """Dropout and masks of one micro-batch from its place alone, so that a resumed run draws the same, on any rank."""
-    dropout, masks = np.random.SeedSequence([seed, step, number]).generate_state(2, np.uint64)
-    torch.manual_seed(int(dropout))
-    return torch.Generator().manual_seed(int(masks))
+def seeded(device: torch.device, *place: int) -> torch.Generator:
+    """Dropout and masks of one micro-batch from its place (seed, step, number) alone: a resumed run draws the same."""
+    dropout, masks = map(int, np.random.SeedSequence(place).generate_state(2, np.uint64))
+    # torch.manual_seed would write down the call stack for devices that are not there, which takes longer than drawing.
+    torch.default_generator.manual_seed(dropout)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(dropout)
+    return torch.Generator().manual_seed(masks)
 
 
 def validation_loss(setting: Setting, dtype: torch.dtype = torch.float32) -> dict[str, float]:

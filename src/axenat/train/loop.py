@@ -136,12 +136,14 @@ def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False
     Returns whether any rank was asked to stop.
     """
     setting = engine.setting
-    engine.model.train()
+    if not setting.model.training:  # after a validation; asking is faster than telling all layers
+        engine.model.train()
     state.step += 1
     engine.optimizer.forget_gradients()
     rows: list[dict[str, Tensor]] = []
     for place, batch in enumerate(step.batches):
-        rng = seeded(setting.run.seed, state.step, step.numbers[place] if step.numbers else 0)
+        number = step.numbers[place] if step.numbers else 0
+        rng = seeded(setting.device, setting.run.seed, state.step, number)
         if place < len(step.batches) - 1:
             with adding_up(engine.model):
                 rows.append(_add_gradients(engine, batch, rng, 1.0))
