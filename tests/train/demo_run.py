@@ -55,7 +55,7 @@ class DemoRun:
     def __init__(self, data: DemoData, folder: Path, run: str = "axe-distilled", **train: Any) -> None:
         self.data, self.folder, self.checkpoints = data, folder, folder / "checkpoints"
         changes = {"train": train, "model": {"dropout": 0.1}}
-        study = parse_study(merge(read_yaml(CONFIG), {"recipes": {"small": changes}}))
+        study = parse_study(merge(read_yaml(CONFIG), {"runs": {run: changes}}))
         write_yaml(folder / "config.yaml", study.section("runs", run, "config"))
 
     def command(self, *flags: str) -> list[str]:
