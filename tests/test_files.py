@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axenat import files
-from axenat.files import UserError
+from axenat.files import UserError, alone
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=9), max_size=6)
 
@@ -206,3 +206,20 @@ def test_yaml_keeps_order_umlauts_and_lists(tmp_path) -> None:
 def test_the_sum_of_a_file_is_that_of_sha256sum(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"")
     assert files.sha256_of(tmp_path / "a") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_a_lock_is_held_by_one_at_a_time_and_ends_with_its_holder(tmp_path) -> None:
+    lock = tmp_path / "folder" / "lock"
+    with alone(lock, patience=0):
+        words = "lock is held by another process at the same work; wait for it or stop it"
+        with pytest.raises(UserError, match=words), alone(lock, patience=0.2):
+            pass
+    script = f"from axenat.files import alone\nwith alone({str(lock)!r}):\n    print('in', flush=True); input()"
+    holder = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "in\n"
+    with pytest.raises(UserError), alone(lock, patience=0):
+        pass
+    holder.kill()
+    with alone(lock, patience=5):
+        pass
+    holder.wait()

@@ -1,9 +1,11 @@
 """Reading and writing files: strict UTF-8 in, atomic out, and errors in one sentence."""
 
+import fcntl
 import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +66,34 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def alone(lock: str | Path, *, patience: float | None = None) -> Iterator[None]:
+    """While this lasts, no other process is inside with the same lock file; refused after so many seconds of waiting.
+
+    The lock is the kernel's and ends with its process, however that ends; the file stays and means nothing.
+    """
+    Path(lock).parent.mkdir(parents=True, exist_ok=True)
+    with Path(lock).open("w") as stream:
+        if patience is None:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        else:
+            _lock_within(stream, patience)
+        yield
+
+
+def _lock_within(stream: IO[Any], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > end:
+                words = "is held by another process at the same work; wait for it or stop it"
+                raise UserError(f"{stream.name} {words}") from None
+            time.sleep(0.1)
 
 
 def iter_lines(path: str | Path) -> Iterator[str]:

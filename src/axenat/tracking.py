@@ -3,7 +3,6 @@
 Files are the truth. Everything here is sent from them, can be sent again, and may fail without harm.
 """
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -11,11 +10,11 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axenat.files import UserError, read_json, read_lines, read_yaml, sha256_of
+from axenat.files import UserError, alone, read_json, read_lines, read_yaml, sha256_of
 from axenat.layout import outputs_in
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class Tracker:
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-        with _alone(uri):
+        with _creating_tables(uri):
             self.client = _client(uri)
             self.experiment_id = _experiment(self.client)
 
@@ -96,15 +95,9 @@ def _experiment(client: "MlflowClient") -> str:
     return str(found.experiment_id) if found else str(client.create_experiment(EXPERIMENT))
 
 
-@contextmanager
-def _alone(uri: str) -> Iterator[None]:
+def _creating_tables(uri: str) -> AbstractContextManager[None]:
     """Processes that create the tables of a fresh database at the same time break it."""
-    if not uri.startswith("sqlite:///"):
-        yield
-        return
-    with Path(uri.removeprefix("sqlite:///") + ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return alone(uri.removeprefix("sqlite:///") + ".lock") if uri.startswith("sqlite:///") else nullcontext()
 
 
 def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -5,13 +5,12 @@ code 75; the same command goes on from there, also after a kill.
 """
 
 import argparse
-from contextlib import nullcontext
 from pathlib import Path
 
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
-from axenat.files import read_yaml, write_json, write_text
+from axenat.files import alone, read_yaml, write_json, write_text
 from axenat.objectives.registry import objective_of
 from axenat.stages.provenance import provenance
 from axenat.tracking import following
@@ -20,6 +19,8 @@ from axenat.train.devices import use_threads
 from axenat.train.loop import train
 from axenat.train.ranks import joined
 from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
+
+LOCK_SECONDS = 30.0  # workers of a killed training hold its lock until they notice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,9 +51,13 @@ def main(args: argparse.Namespace) -> None:
             folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device,
             ranks, workers, 60 * args.save_minutes,
         )  # fmt: skip
-        with following(args.out) if ranks.writes else nullcontext():
-            state = train(setting, fingerprint(read_yaml(args.config), args.train, args.valid))
-        if ranks.writes:
+        mark = fingerprint(read_yaml(args.config), args.train, args.valid)
+        if not ranks.writes:
+            train(setting, mark)
+            return
+        with alone(args.out / ".training", patience=LOCK_SECONDS):
+            with following(args.out):
+                state = train(setting, mark)
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
             write_json(args.out / "provenance.json", provenance(device, args.train))
             write_json(args.out / "best.json", {"run": folder.name, "checkpoints": state.best})
