@@ -23,7 +23,7 @@ def align(
     operator = np.full((B, n), -1, dtype=np.int8)
     total = np.zeros(B, dtype=columns.dtype)
     arguments = (
-        columns, blank.contiguous().numpy(), target_lengths.numpy(), prediction_lengths.numpy(),
+        columns, *(tensor.contiguous().numpy() for tensor in (blank, target_lengths, prediction_lengths)),
         columns.dtype.type(delta),  # in the costs' own precision, as the twin computes
         strict, prediction_of_target, operator, total,
     )  # fmt: skip
