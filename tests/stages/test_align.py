@@ -93,7 +93,7 @@ def test_wrong_flags_are_one_sentence_and_exit_code_2(probabilities, tmp_path, c
     given = ["--probabilities", probabilities()]
     for arguments, sentence in (
         ([*given, "--picture", "a.gif"], "a.gif must end in one of .svg, .png, .pdf"),
-        ([*given, "--skip-target-penalty", "0.5"], "skip_target_penalty must be >= 1, got 0.5"),
+        ([*given, "--skip-target-penalty", "0.5"], "skip_target_penalty must be a finite number >= 1, got 0.5"),
         ([*given, "--first-column", "loose"], "first_column must be one of paper, strict, got 'loose'"),
         (["--model", str(teacher)], "--model needs --source and --target"),
         (["--model", str(teacher), *pair], "predicts from left to right"),
