@@ -20,7 +20,7 @@ from axenat.losses.scoring import Choice, costs, finite_means_, gradient_, norma
 
 # Logits held at once: enough to keep the matrix products fast (32 MB in float32), and a GPU busy (512 MB).
 AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
-FLOAT16_HEADROOM = 256.0  # lifts small probabilities over the least float16, and stays far from the largest
+FLOAT16_BITS = 15  # 2 ** 15 is the largest power of two that float16 has
 MOSTLY = 0.9  # fewer paying rows than this share are worth picking out
 
 
@@ -172,7 +172,6 @@ class _Product:
         self.buffer = torch.empty(most, len(matrix), dtype=wide(states), device=states.device)
         self.of_states = torch.zeros_like(states, dtype=self.buffer.dtype) if of_states else None
         self.of_matrix = torch.zeros_like(matrix, dtype=self.buffer.dtype) if of_matrix else None
-        self.headroom = FLOAT16_HEADROOM if states.dtype == torch.float16 else 1.0
 
     def logits(self, rows: slice) -> Tensor:
         out = self.buffer[: rows.stop - rows.start]
@@ -182,23 +181,38 @@ class _Product:
 
     def add_gradients(self, rows: slice, logits: Tensor, log_norm: Tensor, choice: Choice) -> None:
         """Of the costs of these rows; the logits are overwritten."""
-        states = self.states[rows]
-        paying = choice.per_row().nonzero()[:, 0]
-        some = len(paying) < MOSTLY * len(states)
-        if some:  # observed tokens that are aligned with themselves cost nothing: their rows need no products
-            states, logits, log_norm, choice = states[paying], logits[paying], log_norm[paying], choice.only(paying)
-        gradient = gradient_(logits, logits, log_norm, choice)
-        if self.headroom != 1.0:
-            gradient.mul_(self.headroom)
-        gradient = gradient.to(states.dtype)
+        states, headroom = self.states[rows], None
+        if states.dtype == torch.float16:
+            headroom = _headroom(choice.per_row())
+            choice = choice.times(headroom.expand(len(states)))
+        some: slice | Tensor = slice(None)
+        if choice.some_free:  # observed tokens that are aligned with themselves cost nothing
+            paying = choice.per_row().nonzero()[:, 0]
+            if len(paying) < MOSTLY * len(states):  # their rows need no products
+                some = paying
+                states, logits, log_norm, choice = states[some], logits[some], log_norm[some], choice.only(some)
+        gradient = gradient_(logits, logits, log_norm, choice).to(states.dtype)
         if self.of_states is not None:
-            product = (gradient @ self.matrix).to(self.of_states.dtype).div_(self.headroom)
-            if some:
-                self.of_states[rows][paying] = product
-            else:
-                self.of_states[rows] = product
+            product = _wide_product(gradient, self.matrix)
+            self.of_states[rows][some] = product if headroom is None else product.div_(headroom)
         if self.of_matrix is not None:
             if gradient.dtype == self.of_matrix.dtype:
                 self.of_matrix.addmm_(gradient.T, states)
             else:
-                self.of_matrix.add_(gradient.T @ states, alpha=1 / self.headroom)
+                product = _wide_product(gradient.T, states)
+                self.of_matrix.add_(product if headroom is None else product.div_(headroom))
+
+
+def _headroom(weights: Tensor) -> Tensor:
+    """A power of two that lifts small probabilities over the least float16, but no weight over the largest.
+
+    It stays on the device: no GPU waits.
+    """
+    return torch.exp2(FLOAT16_BITS - weights.amax().clamp(min=1).log2().ceil())
+
+
+def _wide_product(a: Tensor, b: Tensor) -> Tensor:
+    """With a result in float32 or better: that of many rows may lie beyond float16."""
+    if a.is_cuda and a.dtype != wide(a):
+        return torch.mm(a, b, out_dtype=wide(a))
+    return a.to(wide(a)) @ b.to(wide(a))
