@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-# Elements at once: on a CPU what its last cache holds, but no less, since threads wait for each other after every block,
-# and long if the machine is busy; on a GPU few and large kernels are faster.
+# Elements at once: on a CPU what its last cache holds, and no less, since threads meet after every operation on a block
+# and beside busy neighbours wait long for each other; on a GPU few and large kernels are faster.
 BLOCK = {"cpu": 1 << 22, "cuda": 1 << 26}
 
 
