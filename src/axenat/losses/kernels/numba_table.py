@@ -9,7 +9,7 @@ from torch import Tensor
 
 from axenat.losses.kernels.torch_table import ALIGN, SKIP_PREDICTION, SKIP_TARGET
 
-# Cells worth a thread of their own. It must compete with those of torch: measured on two cores, a second one costs about
+# Cells worth a thread of their own. It competes with those of torch: measured on two cores, a second one costs about
 # 4 ms, as much as a million cells. So batches of common size stay on one.
 CELLS = 2_000_000
 
