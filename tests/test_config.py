@@ -56,6 +56,11 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         # values out of range
         ("runs__axe__objective__skip_target_penalty", 0.5, ["skip_target_penalty must be >= 1", "got 0.5"]),
         ("runs__axe__objective__skip_target_penalty", [1, 0.5], ["skip_target_penalty must be >= 1", "got 0.5"]),
+        (
+            "runs__axe__objective__skip_target_penalty",
+            1e39,
+            ["skip_target_penalty must be a finite number >= 1", "1e+39"],
+        ),
         ("recipes__small__model__heads", 3, ["model.width must be a multiple of model.heads (3), got 16"]),
         ("recipes__small__model__dropout", 1.0, ["model.dropout must be at least 0 and below 1, got 1.0"]),
         ("recipes__small__model__init_std", -0.1, ["model.init_std must be >= 0.0, got -0.1"]),

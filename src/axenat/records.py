@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from axenat.files import UserError
 
 T = TypeVar("T")
+LARGEST = 3.4e38  # what float32 holds, in which models compute
 
 
 class ConfigError(UserError):
@@ -23,6 +24,8 @@ def one_of(where: str, value: str, allowed: tuple[str, ...]) -> None:
 def at_least(where: str, value: float, low: float) -> None:
     if value < low:
         raise ConfigError(f"{where} must be >= {low}, got {value}")
+    if not value <= LARGEST:  # nan too
+        raise ConfigError(f"{where} must be a finite number >= {low}, got {value}")
 
 
 def between(where: str, value: int, low: int, high: int) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.losses.axe import FIRST_COLUMNS, axe_align, axe_loss
+from axenat.losses.axe import FIRST_COLUMNS, Alignment, axe_align, axe_loss
 from axenat.losses.kernels import choose, numba_table, torch_table
-from tests.reference.sentences import BACKENDS, BLANK, example, full, ragged
+from tests.reference.sentences import BACKENDS, BLANK, V, example, full, ragged
 
 sizes = st.tuples(st.integers(1, 5), st.integers(0, 6), st.integers(1, 6))
 seeds = st.integers(0, 10_000)
 deltas = st.sampled_from([1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
+
+
+def same(one: Alignment, two: Alignment) -> bool:
+    """To the bit."""
+    return all(torch.equal(getattr(one, field.name), getattr(two, field.name)) for field in fields(Alignment))
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:])
@@ -34,11 +40,33 @@ def test_a_backend_and_its_torch_twin_agree_to_the_bit(backend, dtype, column, s
         (gradient,) = torch.autograd.grad(loss.sum(), batch["logits"])
         results.append((alignment, loss, gradient))
     (one, loss, gradient), (two, twin_loss, twin_gradient) = results
-    assert torch.equal(one.prediction_of_target, two.prediction_of_target)
-    assert torch.equal(one.operator, two.operator)
-    assert torch.equal(one.skipped_prediction, two.skipped_prediction)
-    assert torch.equal(one.total, two.total)
-    assert torch.equal(loss, twin_loss) and torch.equal(gradient, twin_gradient)
+    assert same(one, two) and torch.equal(loss, twin_loss) and torch.equal(gradient, twin_gradient)
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_wider_than_a_block_of_the_kernel_are_the_twins(backend, seed) -> None:
+    """Numba goes four columns at a time, Triton over powers of two."""
+    batch = ragged(seed, 3, 17, 13) if seed % 2 else ragged(seed, 3, 13, 17)
+    batch["prediction_lengths"][0], batch["target_lengths"][0] = batch["logits"].shape[1], batch["targets"].shape[1]
+    twin, other = (axe_align(**batch, blank_id=BLANK, skip_target_penalty=2.0, backend=b) for b in ("torch", backend))
+    assert same(twin, other)
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+@pytest.mark.parametrize(("n", "m"), [(3, 7), (7, 3), (4, 4)])
+def test_of_equal_paths_every_backend_takes_the_twins(backend, n, m) -> None:
+    batch = full(torch.zeros(2, m, V), example(1, 2, n, m)[1])
+    assert same(*(axe_align(**batch, backend=name) for name in ("torch", backend)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_lengths_may_be_a_column_of_a_table_or_one_number_for_all(backend) -> None:
+    logits, targets = example(2, 3, 4, 4)
+    table = torch.tensor([[4, 1], [3, 1], [2, 1]])
+    for sizes in (table[:, 0], torch.tensor([3]).expand(3)):
+        batch = {"logits": logits, "targets": targets, "prediction_lengths": sizes, "target_lengths": sizes}
+        assert same(*(axe_align(**batch, blank_id=BLANK, backend=name) for name in ("torch", backend)))
 
 
 def test_many_sentences_on_many_threads_are_aligned_as_on_one(monkeypatch) -> None:
@@ -48,9 +76,7 @@ def test_many_sentences_on_many_threads_are_aligned_as_on_one(monkeypatch) -> No
     for threads in (1, 5):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         results.append(axe_align(**full(logits, targets, skip_target_penalty=2.0, backend="numba")))
-    one, many = results
-    assert torch.equal(one.prediction_of_target, many.prediction_of_target)
-    assert torch.equal(one.operator, many.operator) and torch.equal(one.total, many.total)
+    assert same(*results)
 
 
 on_linux = pytest.mark.skipif("triton" not in BACKENDS, reason="triton exists for Linux only")

@@ -6,6 +6,9 @@ import re
 import pytest
 
 from axenat import cli
+from axenat.decode.probabilities import describe_probabilities
+from axenat.evaluate.alignment_figure import alignment_figure
+from axenat.evaluate.figure_style import house_style
 from axenat.files import read_json, read_yaml, write_yaml
 from tests import tiny
 
@@ -48,13 +51,42 @@ def test_the_path_is_told_operator_by_operator_with_its_costs(probabilities, cap
     assert sum(costs) == pytest.approx(float(re.search(r"= ([0-9.]+) with delta = 1.5", total).group(1)), abs=0.03)
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".SVG", ".Png"])
 def test_it_is_drawn_in_the_format_of_the_name(suffix, probabilities, tmp_path) -> None:
     picture, values = tmp_path / f"alignment{suffix}", tmp_path / "alignment.json"
     arguments = ["--probabilities", probabilities(), "--picture", str(picture), "--json", str(values)]
     assert cli.main(["align", *arguments]) == 0
     assert picture.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r", b"%PDF-")
     assert read_json(values)["operators"] == ["align", "align", "skip_target", "align"]
+
+
+def test_certainty_costs_nothing_and_the_impossible_infinitely_much(probabilities, tmp_path, capsys) -> None:
+    """Neither -0.00 nor the 708.40 of the least number that stands for zero."""
+    rows = [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0.5, 0, 0, 0, 0.5]]
+    given = ["--probabilities", probabilities(probabilities=rows, targets=["it", "tastes", "good"])]
+    assert cli.main(["align", *given]) == 0
+    told = capsys.readouterr().out
+    assert re.findall(r"P\d +(\S+)", told) == ["0.00", "0.00", "0.69"] and "A[n, m] = 0.6931 with" in told
+    given = ["--probabilities", probabilities(probabilities=rows, targets=["it", "pretty", "good"])]
+    assert cli.main(["align", *given, "--json", str(tmp_path / "a.json"), "--picture", str(tmp_path / "a.svg")]) == 0
+    told = capsys.readouterr().out
+    assert "∞" in told and "A[n, m] = ∞ with" in told and "708" not in told
+    assert None in read_json(tmp_path / "a.json")["target_costs"] and read_json(tmp_path / "a.json")["total"] is None
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4, 9])
+@pytest.mark.parametrize("delta", [1.0, 1.25])
+def test_nothing_is_drawn_beyond_the_edges(columns, delta, probabilities) -> None:
+    """Short sentences make narrow pictures, but the key needs its room."""
+    repeated = {key: (EXAMPLE[key] * 3)[:columns] for key in ("probabilities", "targets")}
+    described = describe_probabilities(probabilities(**repeated), skip_target_penalty=delta)
+    figure = alignment_figure(described | {"total": 1234.5678})
+    width, height = figure.get_size_inches() * figure.dpi
+    with house_style():
+        figure.canvas.draw()
+    for text in figure.axes[0].texts:
+        box = text.get_window_extent()
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height, text.get_text()
 
 
 def test_a_model_aligns_a_pair_with_the_delta_that_it_was_trained_with(tmp_path, capsys) -> None:
@@ -78,6 +110,10 @@ def test_a_model_aligns_a_pair_with_the_delta_that_it_was_trained_with(tmp_path,
         ({"probabilities": [[0.5, 0.5]]}, "probabilities must be rows of 5 numbers"),
         ({"probabilities": [[0.5], [0.5, 0.5]]}, "probabilities must be rows of as many numbers each"),
         ({"probabilities": [[0.5, 0.5, 0.5, 0.0, 0.0]]}, "row 1 must be numbers from 0 to 1 that add up to 1"),
+        (
+            {"probabilities": [[1.0, 0, 0, 0, 0], [float("nan")] * 5]},
+            "probabilities.json: probabilities: row 2 must be",
+        ),
         ({"probabilities": []}, "probabilities must be rows of 5 numbers"),
     ],
 )
@@ -93,8 +129,11 @@ def test_wrong_flags_are_one_sentence_and_exit_code_2(probabilities, tmp_path, c
     given = ["--probabilities", probabilities()]
     for arguments, sentence in (
         ([*given, "--picture", "a.gif"], "a.gif must end in one of .svg, .png, .pdf"),
-        ([*given, "--skip-target-penalty", "0.5"], "skip_target_penalty must be >= 1, got 0.5"),
+        ([*given, "--skip-target-penalty", "0.5"], "skip_target_penalty must be a finite number >= 1, got 0.5"),
         ([*given, "--first-column", "loose"], "first_column must be one of paper, strict, got 'loose'"),
+        ([*given, "--skip-target-penalty", "inf"], "skip_target_penalty must be a finite number >= 1, got inf"),
+        ([*given, *pair], "--source and --target go with --model; a file of probabilities holds its own targets"),
+        ([*given, "--target", "it"], "--source and --target go with --model"),
         (["--model", str(teacher)], "--model needs --source and --target"),
         (["--model", str(teacher), *pair], "predicts from left to right"),
         (["--model", str(tmp_path / "nowhere"), *pair], "no such folder"),

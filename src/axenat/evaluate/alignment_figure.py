@@ -7,12 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from axenat.evaluate.alignment_text import shown_cost
 from axenat.evaluate.figure_style import AMBER, BLUE, INK, PAPER, SOFT, house_style
 
 ROW = 0.21  # inches of a line of text
 TARGET_TOP, TARGET_BOTTOM = 0.62, 0.0
 PREDICTION_TOP = -0.95
 LETTER = 0.088  # inches of an average letter
+LEAST_WIDTH = 5.5  # inches, for the key below
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 OPERATORS = {"align": (BLUE, "-"), "skip_target": (AMBER, (0, (3, 2)))}
 
@@ -23,12 +25,13 @@ def alignment_figure(alignment: Mapping[str, Any]) -> Figure:
     num_columns = max(len(targets), len(predictions), 1)
     num_ranks = max([len(prediction["top"]) for prediction in predictions], default=0)
     pitch = _pitch(alignment)
+    width = max(num_columns * pitch, LEAST_WIDTH)
     bottom = PREDICTION_TOP - ROW * (num_ranks + 2.4)
     with house_style():
-        figure = Figure(figsize=(0.95 + num_columns * pitch, TARGET_TOP - bottom + 0.48))
+        figure = Figure(figsize=(0.95 + width, TARGET_TOP - bottom + 0.48))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
-        axes.set_xlim(-0.95, num_columns * pitch)
+        axes.set_xlim(-0.95, width)
         axes.set_ylim(bottom - 0.4, TARGET_TOP + 0.08)
         _draw_names(axes, num_ranks)
         for index in range(len(targets)):
@@ -70,7 +73,7 @@ def _draw_target(axes: Axes, alignment: Mapping[str, Any], index: int, pitch: fl
         va="center",
         fontweight="bold",
     )
-    axes.text(middle, TARGET_BOTTOM + 0.17, f"{cost:.2f}", ha="center", va="center", fontsize=8, color=colour)
+    axes.text(middle, TARGET_BOTTOM + 0.17, shown_cost(cost), ha="center", va="center", fontsize=8, color=colour)
     to = (alignment["prediction_of_target"][index] + 0.5) * pitch
     axes.plot([middle, to], [TARGET_BOTTOM, PREDICTION_TOP], color=colour, linestyle=dashes, linewidth=1.7)
 
@@ -85,7 +88,7 @@ def _draw_prediction(axes: Axes, alignment: Mapping[str, Any], index: int, pitch
         axes.add_patch(Rectangle(*box, facecolor=SOFT, alpha=0.16))
         axes.add_patch(Rectangle(*box, fill=False, hatch="///", edgecolor=SOFT, alpha=0.35))
         below = PREDICTION_TOP - height - ROW * 0.65
-        axes.text(middle, below, f"skip  {prediction['blank_cost']:.2f}", fontsize=8, **centred)
+        axes.text(middle, below, f"skip  {shown_cost(prediction['blank_cost'])}", fontsize=8, **centred)
     axes.text(middle, PREDICTION_TOP - ROW * 0.6, f"P{index + 1}".translate(SUBSCRIPTS), **centred)
     paid = _paid_tokens(alignment, index)
     for rank, (token, probability) in enumerate(prediction["top"]):
@@ -115,5 +118,5 @@ def _draw_key(axes: Axes, alignment: Mapping[str, Any], y: float) -> None:
         x += 0.6 + LETTER * len(text)
     axes.add_patch(Rectangle((x, y - 0.09), 0.3, 0.18, facecolor="none", hatch="///", edgecolor=SOFT))
     axes.text(x + 0.37, y, "skip prediction", va="center", fontsize=8.5)
-    loss = f"A[n, m] = {alignment['total']:.2f}, δ = {alignment['skip_target_penalty']:g}"
+    loss = f"A[n, m] = {shown_cost(alignment['total'])}, δ = {alignment['skip_target_penalty']:g}"
     axes.text(x + 1.75, y, loss, va="center", fontsize=8.5, fontweight="bold")

@@ -17,7 +17,7 @@ def alignment_text(alignment: Mapping[str, Any]) -> str:
         ).rstrip()
         for row in rows
     ]
-    total = f"A[n, m] = {alignment['total']:.4f} with delta = {alignment['skip_target_penalty']:g}"
+    total = f"A[n, m] = {shown_cost(alignment['total'], 4)} with delta = {alignment['skip_target_penalty']:g}"
     return "\n".join([*lines, total])
 
 
@@ -32,8 +32,13 @@ def _steps(alignment: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, s
     for j, prediction in enumerate(alignment["predictions"]):
         top = "  ".join(f"{token} {probability:.2f}" for token, probability in prediction["top"])
         if prediction["skipped"]:
-            yield NAMES["skip_prediction"], "", f"P{j + 1}", f"{prediction['blank_cost']:.2f}", top
+            yield NAMES["skip_prediction"], "", f"P{j + 1}", shown_cost(prediction["blank_cost"]), top
         for token, operator, cost, at in targets:
             if at == j:
-                yield NAMES[operator], token, f"P{j + 1}", f"{cost:.2f}", top
+                yield NAMES[operator], token, f"P{j + 1}", shown_cost(cost), top
                 top = '"'
+
+
+def shown_cost(cost: float | None, digits: int = 2) -> str:
+    """None is the cost of probability zero; rounding leaves no minus before zero."""
+    return "∞" if cost is None else f"{max(0.0, cost):.{digits}f}"

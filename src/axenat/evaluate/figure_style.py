@@ -92,11 +92,12 @@ def to_svg(figure: Figure) -> str:
 
 def save_picture(path: Path, figure: Figure) -> None:
     """In the format that the name ends in."""
-    if path.suffix == ".svg":
+    kind = path.suffix[1:].lower()
+    if kind == "svg":
         write_text(path, to_svg(figure))
         return
     with atomic(path, "wb") as stream, house_style():
-        figure.savefig(stream, format=path.suffix[1:], dpi=160)
+        figure.savefig(stream, format=kind, dpi=160)
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:

@@ -10,12 +10,15 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 
+from axenat.losses.checks import check_finite, check_sentences, check_shapes, check_smoothing
 from axenat.losses.kernels import torch_table
 from axenat.losses.kernels.choose import table_backend
-from axenat.losses.scoring import Choice, normalise, weighted_costs
+from axenat.losses.rows import Rows, within
+from axenat.losses.scoring import Choice, finite_means_, normalise, weighted_costs, wide
 
 FIRST_COLUMNS = ("paper", "strict")
 SMOOTHINGS = ("outside", "inside")
+LARGEST = torch.finfo(torch.float32).max
 
 
 class Op(IntEnum):
@@ -35,6 +38,12 @@ class Alignment:
     skipped_prediction: Tensor  # (B m) True where P_j predicted the blank
     total: Tensor  # (B,) A[n, m]
 
+    @classmethod
+    def of_nothing(cls, B: int, n: int, m: int, like: Tensor) -> "Alignment":
+        """Of sentences without targets and predictions, of which there may be none."""
+        chosen, skipped = like.new_zeros(B, n, dtype=torch.int64), like.new_zeros(B, m, dtype=torch.bool)
+        return cls(chosen, torch.full_like(chosen, -1, dtype=torch.int8), skipped, like.new_zeros(B))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxeOptions:
@@ -48,14 +57,13 @@ class AxeOptions:
     backend: str = "auto"  # auto, torch, numba or triton
 
     def __post_init__(self) -> None:
-        if not self.skip_target_penalty >= 1:  # nan too
-            raise ValueError(f"skip_target_penalty must be >= 1, got {self.skip_target_penalty}")
+        if not 1 <= self.skip_target_penalty <= LARGEST:  # nan too
+            raise ValueError(f"skip_target_penalty must be a finite number >= 1, got {self.skip_target_penalty}")
         if self.first_column not in FIRST_COLUMNS:
             raise ValueError(f"first_column must be one of {', '.join(FIRST_COLUMNS)}, got {self.first_column!r}")
         if self.smoothing not in SMOOTHINGS:
             raise ValueError(f"smoothing must be one of {', '.join(SMOOTHINGS)}, got {self.smoothing!r}")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(f"label_smoothing must be at least 0 and below 1, got {self.label_smoothing}")
+        check_smoothing(self.label_smoothing)
 
 
 def axe_loss(
@@ -107,43 +115,27 @@ def axe_loss_and_alignment(
     options: AxeOptions, *, check: bool = True,
 ) -> tuple[Tensor, Alignment]:  # fmt: skip
     """Without `check`, no value is looked at, which spares a GPU its wait: what is not finite stays so."""
+    check_shapes(logits, logits.shape[-1], targets, prediction_lengths, target_lengths, observed, options.blank_id)
+    targets, prediction_lengths, target_lengths = targets.long(), prediction_lengths.long(), target_lengths.long()
     B, m, V = logits.shape
-    check_shapes(m, V, targets, observed, options)
     if check:
         check_sentences(m, V, targets, prediction_lengths, target_lengths)
+    if not logits.numel():
+        losses = logits.sum((1, 2), dtype=wide(logits))
+        return losses, Alignment.of_nothing(B, targets.shape[1], m, losses.detach())
     rows = Rows.padded(prediction_lengths, m)
     flat = logits.reshape(B * m, V)
     log_norm, mean = normalise(flat)
-    if check and not bool(mean.isfinite().all()):
-        check_finite(mean, rows)
-        flat = logits.masked_fill(~rows.inside[:, :, None], 0.0).view(B * m, V)  # padding may hold anything
+    if check and not bool(finite_means_(mean, flat).isfinite().all()):
+        check_finite(~rows.inside | mean[rows.of].isfinite(), ("sentence", "prediction"))
+        flat = logits.masked_fill(~rows.inside[:, :, None], 0.0).reshape(B * m, V)  # padding may hold anything
         log_norm, mean = normalise(flat)
+        finite_means_(mean, flat)
     with torch.no_grad():
         choice, alignment = choose(
             flat, log_norm, mean, rows, targets, prediction_lengths, target_lengths, observed, options
         )
     return weighted_costs(flat, log_norm, mean, choice).view(B, m).sum(1), alignment
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Where the predictions of each sentence stand among the rows of logits."""
-
-    of: Tensor  # (B m) row of a prediction; any row at padding
-    sentence: Tensor  # (N,) sentence of a row
-    inside: Tensor  # (B m) True at predictions, False at padding
-
-    @classmethod
-    def padded(cls, prediction_lengths: Tensor, m: int) -> "Rows":
-        """Every sentence has m rows."""
-        B, device = len(prediction_lengths), prediction_lengths.device
-        row = torch.arange(B * m, device=device)
-        return cls(row.view(B, m), row // max(m, 1), within(prediction_lengths, m))
-
-
-def within(lengths: Tensor, size: int) -> Tensor:
-    """(B size), True at the places before a sentence's length."""
-    return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
 def choose(
@@ -166,7 +158,7 @@ def choose(
     chosen, operator, total = align(token, blank, target_lengths, prediction_lengths, delta, strict)
     aligned = operator == Op.ALIGN
     skipped = rows.inside & ~_marked(chosen, aligned, m)
-    weight = aligned + delta * (operator == Op.SKIP_TARGET)
+    weight = aligned.to(log_norm.dtype) + delta * (operator == Op.SKIP_TARGET).to(log_norm.dtype)
     predicted = rows.inside
     if observed is not None:
         own = torch.arange(n, device=targets.device)
@@ -174,15 +166,16 @@ def choose(
         predicted = predicted & ~observed
     paid_rows = torch.cat([rows.of.gather(1, chosen), rows.of], dim=1).flatten()
     paid_tokens = torch.cat([targets, torch.full_like(rows.of, options.blank_id)], dim=1).flatten()
-    weights = torch.cat([weight, skipped], dim=1).flatten().to(log_norm.dtype)
+    weights = torch.cat([weight, skipped.to(weight.dtype)], dim=1).flatten()
     smooth = torch.zeros_like(log_norm)
     if options.label_smoothing and options.smoothing == "inside":  # with every cost that is paid
         smooth.index_add_(0, paid_rows, options.label_smoothing * weights)
     elif options.label_smoothing:  # once per predicted position
         smooth.index_add_(0, rows.of.flatten(), options.label_smoothing * predicted.flatten().to(log_norm.dtype))
     choice = Choice(
-        paid_rows, paid_tokens, (1 - options.label_smoothing) * weights, smooth, options.label_smoothing > 0
-    )
+        paid_rows, paid_tokens, (1 - options.label_smoothing) * weights, smooth, options.label_smoothing > 0,
+        some_free=observed is not None,
+    )  # fmt: skip
     return choice, Alignment(chosen, operator, skipped, total)
 
 
@@ -198,7 +191,7 @@ def _costs(
         token, blank = (1 - share) * token + spread[:, None], (1 - share) * blank + spread
     if len(logits) != rows.of.numel():
         token, blank = token[rows.of], blank[rows.of]
-    token, blank = token.view(*rows.of.shape, -1), blank.view(rows.of.shape)
+    token, blank = token.view(*rows.of.shape, targets.shape[1]), blank.view(rows.of.shape)
     if observed is not None:
         # Section 3.3: P_i(Y_i) = 1 for every observed token.
         token.diagonal(dim1=1, dim2=2).masked_fill_(observed, 0.0)
@@ -209,32 +202,3 @@ def _marked(index: Tensor, where: Tensor, size: int) -> Tensor:
     """(B size), True at the indices (B n) of the places where `where` holds."""
     marked = torch.zeros(len(index), size + 1, dtype=torch.bool, device=index.device)
     return marked.scatter_(1, index.masked_fill(~where, size), True)[:, :size]
-
-
-def check_shapes(m: int, V: int, targets: Tensor, observed: Tensor | None, options: AxeOptions) -> None:
-    if not 0 <= options.blank_id < V:
-        raise ValueError(f"blank_id must be a token of the vocabulary (0 to {V - 1}), got {options.blank_id}")
-    if observed is not None and m != targets.shape[1]:
-        raise ValueError(f"observed needs as many predictions as targets, got {m} and {targets.shape[1]}")
-
-
-def check_sentences(m: int, V: int, targets: Tensor, prediction_lengths: Tensor, target_lengths: Tensor) -> None:
-    n = targets.shape[1]
-    for lengths, most, name in ((prediction_lengths, m, "prediction"), (target_lengths, n, "target")):
-        if bool(((lengths < 0) | (lengths > most)).any()):
-            raise ValueError(f"{name}_lengths must be 0 to {most}, the size of the tensor, got {lengths.tolist()}")
-    if bool(((prediction_lengths < 1) & (target_lengths > 0)).any()):
-        raise ValueError("a sentence with targets needs at least one prediction")
-    unknown = targets[within(target_lengths, n) & ((targets < 0) | (targets >= V))]
-    if len(unknown):
-        raise ValueError(f"targets must be tokens of the vocabulary (0 to {V - 1}), got {int(unknown[0])}")
-
-
-def check_finite(mean: Tensor, rows: Rows, first: int = 0) -> None:
-    """A mean is finite only where all its terms are; padding may hold anything. `first` counts sentences before."""
-    wrong = (rows.inside & ~mean[rows.of].isfinite()).nonzero()
-    if len(wrong):
-        b, j = wrong[0].tolist()
-        raise ValueError(
-            f"logits must be finite, but those of sentence {first + b}, prediction {j} hold nan or infinity"
-        )

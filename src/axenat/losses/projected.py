@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from axenat.losses.axe import Alignment, AxeOptions, Rows, check_finite, check_sentences, check_shapes, choose, within
-from axenat.losses.cross_entropy import every_target
-from axenat.losses.scoring import Choice, costs, gradient_, normalise, wide
+from axenat.losses.axe import Alignment, AxeOptions, choose
+from axenat.losses.checks import check_finite, check_sentences, check_shapes
+from axenat.losses.cross_entropy import checked, every_target
+from axenat.losses.rows import Rows, within
+from axenat.losses.scoring import Choice, costs, finite_means_, gradient_, normalise, wide
 
 # Logits held at once: enough to keep the matrix products fast (32 MB in float32), and a GPU busy (512 MB).
 AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
-FLOAT16_HEADROOM = 256.0  # lifts small probabilities over the least float16, and stays far from the largest
+FLOAT16_BITS = 15  # 2 ** 15 is the largest power of two that float16 has
 MOSTLY = 0.9  # fewer paying rows than this share are worth picking out
 
 
@@ -33,11 +35,20 @@ Choose = Callable[[Part, Tensor, Tensor, Tensor], Choice]  # a part, its logits,
 
 
 def cross_entropy_from_states(
-    states: Tensor, output_matrix: Tensor, targets: Tensor, *, label_smoothing: float = 0.0, at_once: int = 0
+    states: Tensor,  # (N D)
+    output_matrix: Tensor,  # (V D)
+    targets: Tensor,  # (N,)
+    *,
+    label_smoothing: float = 0.0,
+    check: bool = True,
+    at_once: int = 0,
 ) -> Tensor:
-    """(N D), (V D), (N,) -> the sum of `cross_entropy_loss`."""
+    """The sum of `cross_entropy_loss`."""
+    targets = checked(states, len(output_matrix), targets, label_smoothing, check)
 
     def each_target(part: Part, logits: Tensor, log_norm: Tensor, mean: Tensor) -> Choice:
+        if check:
+            check_finite(finite_means_(mean, logits).isfinite(), ("position",), part.rows.start)
         return every_target(log_norm, targets[part.rows], label_smoothing)
 
     parts = list(_whole_sentences([1] * len(states), _rows_at_once(output_matrix, at_once)))
@@ -57,23 +68,29 @@ def axe_from_states(
     at_once: int = 0,
 ) -> tuple[Tensor, Tensor, Alignment]:
     """The sum of `axe_loss`, with gradient; the losses (B,) and alignments, without."""
+    V = len(output_matrix)
+    check_shapes(states, V, targets, prediction_lengths, target_lengths, observed, options.blank_id)
+    targets, prediction_lengths, target_lengths = targets.long(), prediction_lengths.long(), target_lengths.long()
     B, m, _ = states.shape
-    check_shapes(m, len(output_matrix), targets, observed, options)
     if check:
-        check_sentences(m, len(output_matrix), targets, prediction_lengths, target_lengths)
+        check_sentences(m, V, targets, prediction_lengths, target_lengths)
     inside = within(prediction_lengths, m)
     # Even an empty sentence has a row, which pays for nothing: so each finds its predictions among the rows.
-    taken = within(prediction_lengths.clamp(min=1), m)
-    row_of = taken.flatten().cumsum(0).view(B, m) - 1
-    sentence = taken.nonzero()[:, 0]
-    parts = list(_whole_sentences(taken.sum(1).tolist(), _rows_at_once(output_matrix, at_once)))
+    sizes = prediction_lengths.clamp(1, m)
+    num_rows = sizes.tolist()  # here a GPU waits
+    sentence = torch.repeat_interleave(sizes, output_size=sum(num_rows))
+    first_row = (sizes.cumsum(0) - sizes)[:, None]
+    row_of = first_row + torch.arange(m, device=sizes.device).minimum(sizes[:, None] - 1)
+    position = torch.arange(len(sentence), device=sizes.device) - first_row[sentence, 0]
+    parts = list(_whole_sentences(num_rows, _rows_at_once(output_matrix, at_once)))
     alignments: list[Alignment] = []
 
     def along_the_alignment(part: Part, logits: Tensor, log_norm: Tensor, mean: Tensor) -> Choice:
         some = part.sentences
         rows = Rows(row_of[some] - part.rows.start, sentence[part.rows] - some.start, inside[some])
         if check:
-            check_finite(mean, rows, first=some.start)
+            finite = finite_means_(mean, logits).isfinite()
+            check_finite(~rows.inside | finite[rows.of], ("sentence", "prediction"), some.start)
         choice, alignment = choose(
             logits, log_norm, mean, rows, targets[some], prediction_lengths[some], target_lengths[some],
             None if observed is None else observed[some], options,
@@ -81,8 +98,9 @@ def axe_from_states(
         alignments.append(alignment)
         return choice
 
-    total, paid = _score(states[taken], output_matrix, parts, along_the_alignment)
+    total, paid = _score(states[sentence, position], output_matrix, parts, along_the_alignment)
     losses = paid.new_zeros(B).index_add_(0, sentence, paid)
+    alignments = alignments or [Alignment.of_nothing(B, targets.shape[1], m, losses)]
     names = [field.name for field in fields(Alignment)]
     return total, losses, Alignment(*(torch.cat([getattr(a, name) for a in alignments]) for name in names))
 
@@ -154,7 +172,6 @@ class _Product:
         self.buffer = torch.empty(most, len(matrix), dtype=wide(states), device=states.device)
         self.of_states = torch.zeros_like(states, dtype=self.buffer.dtype) if of_states else None
         self.of_matrix = torch.zeros_like(matrix, dtype=self.buffer.dtype) if of_matrix else None
-        self.headroom = FLOAT16_HEADROOM if states.dtype == torch.float16 else 1.0
 
     def logits(self, rows: slice) -> Tensor:
         out = self.buffer[: rows.stop - rows.start]
@@ -164,23 +181,38 @@ class _Product:
 
     def add_gradients(self, rows: slice, logits: Tensor, log_norm: Tensor, choice: Choice) -> None:
         """Of the costs of these rows; the logits are overwritten."""
-        states = self.states[rows]
-        paying = choice.per_row().nonzero()[:, 0]
-        some = len(paying) < MOSTLY * len(states)
-        if some:  # observed tokens that are aligned with themselves cost nothing: their rows need no products
-            states, logits, log_norm, choice = states[paying], logits[paying], log_norm[paying], choice.only(paying)
-        gradient = gradient_(logits, logits, log_norm, choice)
-        if self.headroom != 1.0:
-            gradient.mul_(self.headroom)
-        gradient = gradient.to(states.dtype)
+        states, headroom = self.states[rows], None
+        if states.dtype == torch.float16:
+            headroom = _headroom(choice.per_row())
+            choice = choice.times(headroom.expand(len(states)))
+        some: slice | Tensor = slice(None)
+        if choice.some_free:  # observed tokens that are aligned with themselves cost nothing
+            paying = choice.per_row().nonzero()[:, 0]
+            if len(paying) < MOSTLY * len(states):  # their rows need no products
+                some = paying
+                states, logits, log_norm, choice = states[some], logits[some], log_norm[some], choice.only(some)
+        gradient = gradient_(logits, logits, log_norm, choice).to(states.dtype)
         if self.of_states is not None:
-            product = (gradient @ self.matrix).to(self.of_states.dtype).div_(self.headroom)
-            if some:
-                self.of_states[rows][paying] = product
-            else:
-                self.of_states[rows] = product
+            product = _wide_product(gradient, self.matrix)
+            self.of_states[rows][some] = product if headroom is None else product.div_(headroom)
         if self.of_matrix is not None:
             if gradient.dtype == self.of_matrix.dtype:
                 self.of_matrix.addmm_(gradient.T, states)
             else:
-                self.of_matrix.add_(gradient.T @ states, alpha=1 / self.headroom)
+                product = _wide_product(gradient.T, states)
+                self.of_matrix.add_(product if headroom is None else product.div_(headroom))
+
+
+def _headroom(weights: Tensor) -> Tensor:
+    """A power of two that lifts small probabilities over the least float16, but no weight over the largest.
+
+    It stays on the device: no GPU waits.
+    """
+    return torch.exp2(FLOAT16_BITS - weights.amax().clamp(min=1).log2().ceil())
+
+
+def _wide_product(a: Tensor, b: Tensor) -> Tensor:
+    """With a result in float32 or better: that of many rows may lie beyond float16."""
+    if a.is_cuda and a.dtype != wide(a):
+        return torch.mm(a, b, out_dtype=wide(a))
+    return a.to(wide(a)) @ b.to(wide(a))

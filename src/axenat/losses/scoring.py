@@ -5,13 +5,14 @@ chose. Large rows are worked on in blocks that stay in the cache, so no second t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-# Elements at once: a few megabytes in the cache of a core; on a GPU few and large kernels are faster.
-BLOCK = {"cpu": 1 << 18, "cuda": 1 << 26}
+# Elements at once: on a CPU what its last cache holds, and no less, since threads meet after every operation on a block
+# and beside busy neighbours wait long for each other; on a GPU few and large kernels are faster.
+BLOCK = {"cpu": 1 << 22, "cuda": 1 << 26}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Choice:
     weight: Tensor  # (K,)
     smooth: Tensor  # (N,)
     smoothed: bool  # is any of them above zero? Asking the tensor would make a GPU wait
+    some_free: bool = False  # may many rows pay nothing?
 
     def per_row(self) -> Tensor:
         """The sum of weights (N,): times the probabilities of a row, what its logits are pushed down by."""
@@ -33,11 +35,13 @@ class Choice:
         number = torch.zeros_like(self.smooth, dtype=torch.int64)
         number[rows] = torch.arange(len(rows), device=rows.device)
         paid = self.weight.nonzero()[:, 0]
-        return Choice(number[self.row[paid]], self.token[paid], self.weight[paid], self.smooth[rows], self.smoothed)
+        return replace(
+            self, row=number[self.row[paid]], token=self.token[paid], weight=self.weight[paid], smooth=self.smooth[rows]
+        )
 
     def times(self, factor: Tensor) -> "Choice":
         """Scaled by one factor a row (N,)."""
-        return Choice(self.row, self.token, self.weight * factor[self.row], self.smooth * factor, self.smoothed)
+        return replace(self, weight=self.weight * factor[self.row], smooth=self.smooth * factor)
 
 
 def wide(logits: Tensor) -> torch.dtype:
@@ -47,7 +51,10 @@ def wide(logits: Tensor) -> torch.dtype:
 
 @torch.no_grad()
 def normalise(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """(N V) -> logsumexp (N,) and mean (N,) of each row; a mean is finite only where all its logits are."""
+    """(N V) -> logsumexp (N,) and mean (N,) of each row; a mean is finite only where all its logits are.
+
+    The reverse does not hold: sums of finite logits may overflow (see `finite_means_`).
+    """
     N, V = logits.shape
     log_norm = torch.empty(N, dtype=wide(logits), device=logits.device)
     mean = torch.empty_like(log_norm)
@@ -63,10 +70,22 @@ def normalise(logits: Tensor) -> tuple[Tensor, Tensor]:
     return log_norm, mean
 
 
+@torch.no_grad()
+def finite_means_(mean: Tensor, logits: Tensor) -> Tensor:
+    """Where only the sum overflowed, as with the least float32 for a mask, the mean itself; a GPU waits for it."""
+    if bool(mean.isfinite().all()):
+        return mean
+    for rows in _blocks(logits):
+        lost = ~mean[rows].isfinite()
+        shares = logits[rows][lost].double() / logits.shape[1]
+        mean[rows][lost] = shares.sum(1).to(mean.dtype)
+    return mean
+
+
 def costs(logits: Tensor, log_norm: Tensor, mean: Tensor, choice: Choice) -> Tensor:
     """What each row pays (N,)."""
     paid = log_norm[choice.row] - logits[choice.row, choice.token].to(log_norm.dtype)
-    total = choice.smooth * (log_norm - mean)
+    total = choice.smooth * (log_norm - mean) if choice.smoothed else torch.zeros_like(log_norm)
     return total.index_add_(0, choice.row, choice.weight * paid)
 
 

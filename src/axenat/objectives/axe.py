@@ -42,7 +42,8 @@ class Axe:
         arguments = (
             batch.target, canvas.lengths, batch.target_lengths, canvas.observed if free else None, self.options,
         )  # fmt: skip
-        # Values are not checked here: the loop watches for what is not finite, and a GPU need not wait.
+        # Values are not checked here, for the loop watches for what is not finite: the plain loss never makes a GPU
+        # wait, the fused one once for the lengths, and if tokens are free, twice a part for the rows that pay.
         if self.config.projection == "fused":
             total, _, alignment = axe_from_states(output.states, output.output_matrix, *arguments, check=False)
         else:

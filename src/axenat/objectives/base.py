@@ -1,7 +1,7 @@
 """What an objective is: the decoder's input, its score and its read-out, which must agree."""
 
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -63,10 +63,10 @@ class Objective(Protocol):
 def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, config: ObjectiveConfig) -> Tensor:
     """The sum over the positions (B m) that are scored; no other is projected."""
     states, targets = output.states[scored], targets[scored]
+    how: Any = {"label_smoothing": config.label_smoothing, "check": False}  # the loop watches for what is not finite
     if config.projection == "fused":
-        return cross_entropy_from_states(states, output.output_matrix, targets, label_smoothing=config.label_smoothing)
-    logits = states @ output.output_matrix.T
-    return cross_entropy_loss(logits, targets, label_smoothing=config.label_smoothing).sum()
+        return cross_entropy_from_states(states, output.output_matrix, targets, **how)
+    return cross_entropy_loss(states @ output.output_matrix.T, targets, **how).sum()
 
 
 def count_of(tokens: Tensor, batch: Batch, config: ObjectiveConfig) -> Tensor:

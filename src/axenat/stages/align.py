@@ -33,8 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    if args.picture and args.picture.suffix not in PICTURES:
+    if args.picture and args.picture.suffix.lower() not in PICTURES:
         raise UserError(f"--picture: {args.picture} must end in one of {', '.join(PICTURES)}")
+    if args.probabilities and (args.source is not None or args.target is not None):
+        raise UserError("--source and --target go with --model; a file of probabilities holds its own targets")
     given = {"skip_target_penalty": args.skip_target_penalty, "first_column": args.first_column}
     how = {name: value for name, value in given.items() if value is not None}
     try:

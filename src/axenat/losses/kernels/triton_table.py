@@ -28,10 +28,10 @@ def align(
     # Filled by the kernel before they are read: (diagonal, i) for each sentence.
     A = torch.empty(B, n + m + 1, n + 1, dtype=token.dtype, device=device)
     ops = torch.empty(B, n + m + 1, n + 1, dtype=torch.int8, device=device)
-    token = token.contiguous()
+    costs_and_lengths = (tensor.contiguous() for tensor in (token, blank, target_lengths, prediction_lengths))
     if B:
         _align[(B,)](
-            token, blank.contiguous(), target_lengths, prediction_lengths, prediction_of_target, operator, total,
+            *costs_and_lengths, prediction_of_target, operator, total,
             A, ops, torch.full((), delta, dtype=token.dtype, device=device), n, m, strict,
             CELLS=triton.next_power_of_2(n + 1), enable_fp_fusion=False,  # a fused product would round unlike the twin
         )  # fmt: skip
