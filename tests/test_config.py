@@ -88,7 +88,7 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("recipes__small__model__recompute", "x", ["model.recompute must be true or false, got the text 'x'"]),
         ("recipes__small__objective__score", "x", ["objective.score must be one of hidden, all"]),
         ("recipes__small__train__peak_lr", 0, ["train.peak_lr must be above 0, got 0"]),
-        ("recipes__small__train__precision", "int8", ["train.precision must be one of auto, fp32, bf16, fp16"]),
+        ("recipes__small__train__precision", "int8", ["train.precision must be one of auto, fp32, tf32, bf16, fp16"]),
         ("recipes__small__train__tokens_per_step", 10, ["train.tokens_per_step must be >= 8192, got 10"]),
         ("runs__ce__target_side", "fake", ["target_side must be one of raw, distilled, got 'fake'"]),
         ("runs__ce__decode", {"length_multipliers": []}, ["decode.length_multipliers must hold at least one number"]),
