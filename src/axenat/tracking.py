@@ -129,7 +129,7 @@ def publish_training(tracker: Tracker, folder: Path) -> str:
         (f"{line['kind']}.{key}", float(value), int(line["step"]))
         for line in [*history, *speed]
         for key, value in line.items()
-        if key not in ("kind", "step")
+        if key not in ("kind", "step") and value is not None
     ]
     tags = {
         "axenat.history_lines": str(len(lines)), "axenat.history_sha256": _sha256_of_lines(lines),

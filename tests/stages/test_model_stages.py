@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_yaml
+from axenat.files import UserError, alone, read_json, read_lines, write_json, write_lines, write_yaml
 from axenat.layout import SUBWORD_FILES
 from axenat.records import as_plain
 from axenat.stages import (
@@ -245,6 +245,14 @@ def test_a_model_refuses_codes_or_a_vocabulary_that_lost_lines(house, tmp_path, 
     write_lines(folder / name, lines[: len(lines) // 2])
     with pytest.raises(UserError, match=rf"{name} is not the file that model.safetensors was made with"):
         run(translate, model=folder)
+
+
+def test_two_trainings_do_not_share_a_folder(house, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(train, "LOCK_SECONDS", 0.0)
+    house.write_config(tmp_path, "axe", steps=4)
+    with alone(tmp_path / ".training"), pytest.raises(UserError, match=r"\.training is held by another process"):
+        house.train(tmp_path)
+    assert not (tmp_path / "checkpoints").exists()
 
 
 def test_a_changed_or_missing_checkpoint_is_not_averaged(house, tmp_path) -> None:

@@ -4,16 +4,17 @@ import json
 import os
 import signal
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from axenat.config import OBJECTIVE_NAMES
+from axenat.config import OBJECTIVE_NAMES, TrainConfig
 from axenat.files import UserError, read_lines
 from axenat.train.checkpoint import TrainState
 from axenat.train.ranks import Place, Ranks, first_host, place_in
-from axenat.train.steps import steps_from
+from axenat.train.steps import micro_batches, steps_from
 from tests.train.demo_run import DemoData, DemoRun, wait_for
 from tests.train.test_loop import setting
 
@@ -26,22 +27,22 @@ def data(tmp_path_factory) -> DemoData:
     return DemoData(tmp_path_factory.mktemp("data"))
 
 
-def losses(run: DemoRun, kind: str) -> list[float]:
-    return [line["loss"] for line in map(json.loads, read_lines(run.folder / "history.jsonl")) if line["kind"] == kind]
+def values(run: DemoRun, kind: str, key: str) -> list[float]:
+    return [line[key] for line in map(json.loads, read_lines(run.folder / "history.jsonl")) if line["kind"] == kind]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
 def test_two_ranks_train_like_one_process_that_adds_up(data, tmp_path, objective) -> None:
-    """Some epochs end with a step of one micro-batch, where the second rank has nothing to do."""
-    train = {"steps": 50, "tokens_per_step": 1024, "tokens_per_batch": 512, "validate_every": 25, "log_every": 10}
+    """Of three micro-batches a step, one rank has two; at the end of an epoch the other may have none at all."""
+    train = {"steps": 50, "tokens_per_step": 1152, "tokens_per_batch": 384, "validate_every": 25, "log_every": 10}
     one, two = (DemoRun(data, tmp_path / name, RUNS[objective], **train) for name in ("one", "two"))
     for run, options in ((one, {}), (two, {"launcher": TORCHRUN})):
         code, said = run.train(**options)
         assert code == 0, said
-    for kind in ("train", "valid"):
-        assert losses(two, kind) == pytest.approx(losses(one, kind), rel=1e-4)
-    assert losses(one, "valid")[-1] < 0.9 * losses(one, "train")[0], "and both have learnt something"
+    for kind, key in (("train", "loss"), ("valid", "loss"), ("train", "grad_norm")):
+        assert values(two, kind, key) == pytest.approx(values(one, kind, key), rel=1e-4)
+    assert values(one, "valid", "loss")[-1] < 0.9 * values(one, "train", "loss")[0], "and both have learnt something"
 
 
 @pytest.mark.slow
@@ -54,6 +55,16 @@ def test_two_ranks_are_preempted_together_and_go_on_together(data, tmp_path) -> 
     os.kill(children_of(process.pid)[-1], signal.SIGTERM)  # one of them is asked, and all stop after the same step
     said = process.communicate(timeout=60)[1]
     assert process.returncode != 0 and said.count("asked to stop: saved after step") == 2
+    process = stopped.start(launcher=TORCHRUN)
+    seen = len(stopped.speed())
+    wait_for(lambda: len(stopped.speed()) > seen, process)
+    ranks = children_of(process.pid)
+    process.kill()  # the launcher: its ranks notice, save and end
+    end = time.monotonic() + 30
+    while any(Path(f"/proc/{rank}").exists() for rank in ranks) and time.monotonic() < end:
+        time.sleep(0.1)
+    process.communicate()
+    assert not any(Path(f"/proc/{rank}").exists() for rank in ranks), "no rank is left behind"
     code, said = stopped.train(launcher=TORCHRUN)
     assert code == 0 and "resuming after step" in said
     assert stopped.outcome() == whole.outcome()
@@ -149,3 +160,20 @@ def test_a_broken_environment_is_told() -> None:
 )
 def test_the_first_host_of_a_list(nodes, first) -> None:
     assert first_host(nodes) == first
+
+
+@pytest.mark.parametrize(
+    ("step", "batch", "world", "expected"),
+    [(131_072, 8_192, 1, (16, 8_192)), (131_072, 8_192, 16, (16, 8_192)), (131_072, 8_192, 32, (32, 4_096)),
+     (1000, 600, 1, (2, 500)), (1000, 600, 2, (2, 500)), (512, 512, 1, (1, 512)), (3, 3, 5, (3, 1))],
+)  # fmt: skip
+def test_a_step_keeps_its_tokens_whatever_the_number_of_devices(step, batch, world, expected) -> None:
+    assert micro_batches(TrainConfig(tokens_per_step=step, tokens_per_batch=batch), world) == expected
+
+
+def test_with_other_batches_the_epoch_starts_again(tmp_path, caplog) -> None:
+    one = setting(tmp_path, train={"tokens_per_batch": 64, "tokens_per_step": 64})
+    state = TrainState(position=3, budget=32)
+    first = next(steps_from(one, state))
+    assert first.indices[0].tolist() == next(steps_from(one, TrainState())).indices[0].tolist()
+    assert "another number of devices needs other batches" in caplog.text and state.budget == 64

@@ -41,9 +41,8 @@ def test_a_model_goes_on_from_its_state_as_if_nothing_had_happened(tmp_path, dty
     model, twin = tiny.model(seed=1), tiny.model(seed=2)
     optimizer, twin_optimizer = (optimiser(one, dtype, weight_decay_kind=kind) for one in (model, twin))
     step(model, optimizer, 1)
-    state = TrainState(
-        step=3, epoch=1, position=4, due=True, skipped=1, history_bytes=9, window={"count": 2.5}, best=[{"file": "x"}]
-    )
+    state = TrainState(step=3, epoch=1, position=4, due=True, skipped=1, history_bytes=9, window={"count": 2.5})
+    keep_if_best(state, tmp_path, model, 1.5, keep=2)
     save(tmp_path, state, model, optimizer)
     assert load_state(tmp_path, twin, twin_optimizer, "mark") == state
     assert twin_optimizer.scaler.state_dict() == optimizer.scaler.state_dict()

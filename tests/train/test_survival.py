@@ -78,6 +78,21 @@ def test_a_run_preempted_many_times_ends_with_the_same_bytes(data, expected, tmp
     assert run.outcome() == expected
 
 
+def test_a_signal_to_the_whole_job_with_its_workers_is_taken_as_well(data, expected, tmp_path) -> None:
+    """As a scheduler sends it. Batches made by workers are the same as others."""
+    run = DemoRun(data, tmp_path, **TRAIN)
+    process = run.start("--workers", "2", start_new_session=True)
+    wait_for(lambda: len(run.speed()) >= 3, process)
+    os.killpg(process.pid, signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 75 and "Traceback" not in said, said
+    assert run.train("--workers", "2")[0] == 0
+    assert run.outcome() == expected
+    code, said = run.train()
+    assert code == 0 and "is trained already; delete its best.json to train it again" in said
+    assert run.outcome() == expected
+
+
 def preempted(run: DemoRun) -> dict[str, bytes]:
     """Some way into the training: its two states."""
     process = run.start(*OFTEN)

@@ -1,5 +1,6 @@
 """The batches of a plan in their order, made here or ahead of time by worker processes."""
 
+import signal
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -31,6 +32,7 @@ def load_batches(
         return
     loader: DataLoader[Batch] = DataLoader(
         collated, batch_size=None, sampler=plan, collate_fn=_unchanged, num_workers=workers, pin_memory=pin,
+        worker_init_fn=_leave_signals_to_the_training,
         # The default would draw from torch's random numbers, which belong to the training.
         generator=torch.Generator(),
     )  # fmt: skip
@@ -57,6 +59,12 @@ class _Collated(Dataset[Batch]):
             self.corpus.release()
             self.unreleased = len(indices)
         return collate(self.corpus, indices)
+
+
+def _leave_signals_to_the_training(worker: int) -> None:
+    """A scheduler asks all processes of a job to stop; without its workers the training could not finish its step."""
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _unchanged(batch: Any) -> Any:

@@ -5,21 +5,24 @@ code 75; the same command goes on from there, also after a kill.
 """
 
 import argparse
+import logging
+import math
 from pathlib import Path
 
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
-from axenat.files import alone, read_yaml, write_json, write_text
+from axenat.files import UserError, alone, read_record, read_yaml, write_json, write_text
 from axenat.objectives.registry import objective_of
 from axenat.stages.provenance import provenance
 from axenat.tracking import following
-from axenat.train.checkpoint import forget_states
+from axenat.train.checkpoint import forget_states, is_whole
 from axenat.train.devices import use_threads
 from axenat.train.loop import train
 from axenat.train.ranks import joined
 from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
 
+log = logging.getLogger(__name__)
 LOCK_SECONDS = 30.0  # workers of a killed training hold its lock until they notice
 
 
@@ -38,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
+    if not 0 <= args.save_minutes < math.inf or (args.workers or 0) < 0:
+        raise UserError("--save-minutes and --workers must be at least 0")
     folder = read_run_config(args.config)
     source_vocab, target_vocab = (Vocab.load(args.subwords / f"vocab.{side}") for side in ("source", "target"))
     train_ids, valid_ids = ParallelCorpus(args.train), ParallelCorpus(args.valid)
@@ -52,7 +57,11 @@ def main(args: argparse.Namespace) -> None:
             ranks, workers, 60 * args.save_minutes,
         )  # fmt: skip
         mark = fingerprint(read_yaml(args.config), args.train, args.valid)
+        if _is_finished(args.out, mark):
+            log.info("%s is trained already; delete its best.json to train it again", args.out)
+            return
         if not ranks.writes:
+            logging.disable(logging.WARNING)  # the first of them tells for all
             train(setting, mark)
             return
         with alone(args.out / ".training", patience=LOCK_SECONDS):
@@ -60,5 +69,15 @@ def main(args: argparse.Namespace) -> None:
                 state = train(setting, mark)
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
             write_json(args.out / "provenance.json", provenance(device, args.train))
-            write_json(args.out / "best.json", {"run": folder.name, "checkpoints": state.best})
+            write_json(args.out / "best.json", {"run": folder.name, "fingerprint": mark, "checkpoints": state.best})
             forget_states(setting.folder, state)
+
+
+def _is_finished(out: Path, mark: str) -> bool:
+    """A job that is requeued although it was done must not begin anew; the workflow removes best.json if it shall."""
+    if not (out / "best.json").exists():
+        return False
+    best = read_record(out / "best.json")
+    return best.get("fingerprint") == mark and all(
+        is_whole(out / "checkpoints" / entry["file"], entry["sha256"]) for entry in best["checkpoints"]
+    )

@@ -6,6 +6,8 @@ The newest two states are kept, each with a checksum inside: a damaged one is no
 import hashlib
 import json
 import logging
+import math
+import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,6 +26,7 @@ STATES = "state-*.safetensors"
 CHECKPOINTS = "step-*.safetensors"
 KEPT_STATES = 2
 HISTORY = "history.jsonl"
+ASIDE = "previous"
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
@@ -71,6 +74,7 @@ class TrainState:
     step: int = 0  # updates made or skipped
     epoch: int = 0
     position: int = 0  # batches of this epoch that are used up
+    budget: int = 0  # tokens of each of them
     due: bool = False  # is this step still to be validated?
     skipped: int = 0  # steps in a row without an update, since loss or gradient was not finite
     history_bytes: int = 0
@@ -134,16 +138,25 @@ def load_state(folder: Path, model: nn.Module, optimizer: Optimizer, fingerprint
             if metadata["fingerprint"] != fingerprint:
                 return None
             state = TrainState(**json.loads(metadata["state"]))
-            if (folder / HISTORY).stat().st_size < state.history_bytes:
-                raise UserError(f"{path}: the history beside it is cut short")
+            written = folder / HISTORY
+            if not written.exists() or written.stat().st_size < state.history_bytes:
+                raise UserError(f"{path}: the history beside it is missing or cut short")
         except UserError as error:
             log.warning("%s; the state before it is used", error)
             continue
         _restore(tensors, json.loads(metadata["scaler"]), model, optimizer, path)
+        state.best = [entry for entry in state.best if is_whole(folder / entry["file"], entry["sha256"])]
         return state
     if paths:
         raise UserError(f"{folder}: no state is whole; restore one from a copy, or delete the folder to train anew")
     return None
+
+
+def is_whole(path: Path, sha256: str) -> bool:
+    whole = path.exists() and sha256_of(path) == sha256
+    if not whole:
+        log.warning("%s is missing or damaged; it no longer counts among the best", path)
+    return whole
 
 
 def _restore(tensors: dict[str, Tensor], scaler: dict[str, Any], model: nn.Module, optimizer: Optimizer,
@@ -160,6 +173,25 @@ def _restore(tensors: dict[str, Tensor], scaler: dict[str, Any], model: nn.Modul
     optimizer.scaler.load_state_dict(scaler)
 
 
+def set_aside(folder: Path) -> None:
+    """What a training of another configuration or data left; the last one is kept, if it was not finished."""
+    aside = folder / ASIDE
+    found = [path for path in folder.iterdir() if path != aside]
+    states = sorted(folder.glob(STATES))
+    if states:
+        step = int(states[-1].stem.split("-")[1])
+        log.warning("training of other configuration or data, %d steps done, is set aside in %s", step, aside)
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+    for path in found:
+        if states:
+            path.rename(aside / path.name)
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def tidy(folder: Path, state: TrainState | None) -> None:
     """Before going on: what a killed process left half written, and states later than the one that is resumed."""
     for leftover in folder.glob(".*.tmp"):
@@ -171,6 +203,7 @@ def tidy(folder: Path, state: TrainState | None) -> None:
 
 def forget_states(folder: Path, state: TrainState) -> None:
     """Once the results are written: forcing the stage again shall mean training again."""
+    shutil.rmtree(folder / ASIDE, ignore_errors=True)
     _drop(folder.glob(STATES), set())
     _drop(folder.glob(CHECKPOINTS), {entry["file"] for entry in state.best})
 
@@ -180,7 +213,7 @@ def keep_if_best(state: TrainState, folder: Path, model: nn.Module, loss: float,
 
     The one it ousts stays until no kept state names it, or a resumed training would look for it in vain.
     """
-    if len(state.best) >= keep and loss >= state.best[-1]["loss"]:
+    if not math.isfinite(loss) or (len(state.best) >= keep and loss >= state.best[-1]["loss"]):
         return
     path = folder / f"step-{state.step:07d}.safetensors"
     save_tensors(path, weights_of(model), {"step": str(state.step)})

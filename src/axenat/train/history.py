@@ -1,10 +1,12 @@
 """What a training tells: history.jsonl, the same on every rerun, and speed.jsonl with all that a clock says."""
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
 
+from axenat.files import write_lines
 from axenat.train.checkpoint import HISTORY, TrainState
 
 SPEED = "speed.jsonl"
@@ -38,6 +40,8 @@ def train_line(state: TrainState, lr: float) -> Line:
 
 
 def append(folder: Path, state: TrainState, line: Line) -> None:
+    # JSON knows no infinity.
+    line = {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in line.items()}
     with (folder / HISTORY).open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(line) + "\n")
         state.history_bytes = stream.tell()
@@ -55,10 +59,16 @@ def go_back(folder: Path, state: TrainState) -> None:
         stream.truncate(state.history_bytes)
     speed = folder / SPEED
     if speed.exists():
-        lines = speed.read_text(encoding="utf-8").splitlines(keepends=True)
-        # The last one may be half a line; every other is whole.
-        kept = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= state.step]
-        speed.write_text("".join(kept), encoding="utf-8")
+        lines = speed.read_text(encoding="utf-8", errors="replace").splitlines()
+        write_lines(speed, [line for line in lines if _step_in(line) <= state.step])
+
+
+def _step_in(line: str) -> float:
+    """Of a whole line; one that was only half written, or is rubbish, belongs to no step."""
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, TypeError, LookupError):
+        return math.inf
 
 
 def append_speed(folder: Path, line: Line) -> None:

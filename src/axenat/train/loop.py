@@ -3,10 +3,9 @@
 import errno
 import logging
 import math
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from axenat.data.batches import Batch
 from axenat.files import UserError
 from axenat.progress import Advance, long_work
 from axenat.train import history
-from axenat.train.checkpoint import HISTORY, TrainState, keep_if_best, load_state, save_state, tidy
+from axenat.train.checkpoint import HISTORY, TrainState, keep_if_best, load_state, save_state, set_aside, tidy
 from axenat.train.devices import allow_fast_products, precision_of
 from axenat.train.forward import gather, loss_of, seeded, validation_loss
 from axenat.train.optimizer import Optimizer, optimizer_of
@@ -50,13 +49,21 @@ class Engine:
 
 def train(setting: Setting, mark: str) -> TrainState:
     """Train to the last step, from wherever an interrupted run of the same mark stopped."""
-    config = setting.run.train
     check_positions(setting)
     with listening() as request:
         engine, state = _ready(setting, mark)
-        with long_work(config.steps, start=state.step) as advance, _saying_when_the_disk_is_full(setting, state):
+        with _progress(setting, state) as advance, _saying_when_the_disk_is_full(setting, state):
             _run(engine, state, request, advance)
+    if setting.ranks.writes and not state.best:
+        raise UserError(f"{setting.history}: no validation had a finite loss; lower train.peak_lr or raise precision")
     return state
+
+
+def _progress(setting: Setting, state: TrainState) -> AbstractContextManager[Advance]:
+    """One of several ranks tells for all."""
+    if setting.ranks.writes:
+        return long_work(setting.run.train.steps, start=state.step)
+    return nullcontext(lambda done, note="": None)
 
 
 def _ready(setting: Setting, mark: str) -> tuple[Engine, TrainState]:
@@ -95,8 +102,8 @@ def _prepare(folder: Path, found: TrainState | None) -> None:
         tidy(folder, found)
         history.go_back(folder, found)
         return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    set_aside(folder)
     (folder / HISTORY).touch()
 
 
@@ -155,6 +162,7 @@ def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False
         finite = math.isfinite(sums["total"])
         # Several ranks leave the mean of their gradients.
         norm, updated = engine.optimizer.update(state.step, sums["count"] / setting.ranks.world, finite=finite)
+    engine.watch.tokens += sums["tokens"]
     if updated:
         state.skipped = 0
         history.add(state.window, {**sums, "grad_norm": norm, "updates": 1})
@@ -201,11 +209,10 @@ def _validate(engine: Engine, state: TrainState) -> None:
 
 def _record(engine: Engine, state: TrainState) -> str:
     """A line of history and one of speed; what a person would like to see of them."""
-    sums, seconds = state.window, engine.watch.read()
-    line = history.train_line(state, engine.optimizer.lr)
+    speed = engine.watch.read()
+    line = history.train_line(state, engine.optimizer.lr(state.step))
     state.window = {}
-    rate = sums.get("tokens", 0.0) / seconds["seconds"]
     if engine.setting.ranks.writes:
         history.append(engine.setting.folder, state, line)
-        history.append_speed(engine.setting.folder, {"step": state.step, "tokens_per_second": rate, **seconds})
-    return f"loss {line['loss']:.4f}, {rate:.0f} tokens/s" if "loss" in line else "all steps skipped"
+        history.append_speed(engine.setting.folder, {"step": state.step, **speed})
+    return f"loss {line['loss']:.4f}, {speed['tokens_per_second']:.0f} tokens/s" if "loss" in line else "all skipped"

@@ -38,14 +38,13 @@ class Optimizer:
         finite = finite and math.isfinite(norm)
         if finite:
             for group in self.adam.param_groups:
-                group["lr"] = lr_at(step, peak_lr=self.config.peak_lr, warmup_steps=self.config.warmup_steps)
+                group["lr"] = self.lr(step)
             self.scaler.step(self.adam)
         self.scaler.update()
         return norm, finite
 
-    @property
-    def lr(self) -> float:
-        return float(self.adam.param_groups[0]["lr"])
+    def lr(self, step: int) -> float:
+        return lr_at(step, peak_lr=self.config.peak_lr, warmup_steps=self.config.warmup_steps)
 
 
 def optimizer_of(config: TrainConfig, parameters: Iterable[nn.Parameter], dtype: torch.dtype) -> Optimizer:

@@ -4,8 +4,10 @@ The only file that knows of other processes. A rank takes every world-th micro-b
 of valid; sums and gradients are added up, so that what is computed does not depend on how many ranks there are.
 """
 
+import ctypes
 import os
 import re
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from axenat.train.devices import device_of
 
 T = TypeVar("T")
 PATIENCE = timedelta(minutes=30)  # a rank may wait for another that validates, saves or compiles
+PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 PORTS = range(12_000, 32_000)  # below those that the system hands out on its own
 
 
@@ -114,9 +117,16 @@ def first_host(nodes: str) -> str:
     return "".join(part or "" for part in match.groups()) if match else "localhost"
 
 
+def _stop_with_the_launcher() -> None:
+    """If torchrun dies, its ranks are asked to stop (Linux); left alone they would hold their GPUs."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+
+
 @contextmanager
 def joined(device: str) -> Iterator[tuple[Ranks, torch.device]]:
     """This process among all that train together, and its device."""
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        _stop_with_the_launcher()
     place = place_in(os.environ)
     if place is None:
         yield Ranks(), device_of(device)

@@ -18,6 +18,7 @@ from axenat.objectives.masking import scaled
 from axenat.train.checkpoint import HISTORY
 from axenat.train.ranks import ALONE, Ranks
 
+STATE_FORMAT = "2"  # raised when states of before can no longer be resumed
 SAVE_SECONDS = 600.0  # the most that a killed training loses
 
 
@@ -41,7 +42,7 @@ class Setting:
 
 def fingerprint(config: dict[str, Any], *corpora: Path) -> str:
     """Hidden state must not outlive the configuration and data (train and valid) that it came from."""
-    text = json.dumps(config, sort_keys=True) + "".join(map(sha256_of, corpora))
+    text = STATE_FORMAT + json.dumps(config, sort_keys=True) + "".join(map(sha256_of, corpora))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,5 +1,7 @@
 """The corpus as a stream of steps: which micro-batches make an update, and which of them are ours."""
 
+import logging
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, tee
@@ -7,11 +9,13 @@ from itertools import islice, tee
 import numpy as np
 import numpy.typing as npt
 
+from axenat.config import TrainConfig
 from axenat.data.batches import Batch, plan_batches
 from axenat.data.loader import load_batches
 from axenat.train.checkpoint import TrainState
 from axenat.train.setting import Setting
 
+log = logging.getLogger(__name__)
 Indices = npt.NDArray[np.int64]
 
 
@@ -23,12 +27,20 @@ class Step:
     ends_epoch: bool
 
 
+def micro_batches(config: TrainConfig, world: int) -> tuple[int, int]:
+    """How many make a step, and the tokens of each: a step keeps its tokens, and no device is idle."""
+    number = max(math.ceil(config.tokens_per_step / config.tokens_per_batch), min(world, config.tokens_per_step))
+    return number, config.tokens_per_step // number
+
+
 def steps_from(setting: Setting, state: TrainState) -> Iterator[Step]:
     """From where the state is, epoch after epoch; whoever takes a step moves the state's position on."""
-    config, ranks = setting.run.train, setting.ranks
-    tokens = min(config.tokens_per_batch, max(1, config.tokens_per_step // ranks.world))
-    per_step = max(1, config.tokens_per_step // tokens)
-    corpus = setting.train
+    ranks, corpus = setting.ranks, setting.train
+    per_step, tokens = micro_batches(setting.run.train, ranks.world)
+    if state.budget not in (0, tokens):
+        log.warning("another number of devices needs other batches: this epoch is started again")
+        state.position = 0
+    state.budget = tokens
     while True:
         plan = plan_batches(
             corpus.source_lengths, corpus.target_lengths, tokens, seed=setting.run.seed, epoch=state.epoch

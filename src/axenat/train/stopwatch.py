@@ -14,6 +14,7 @@ class Stopwatch:
         self.on_gpu = device.type == "cuda"
         self.start = time.perf_counter()
         self.seconds: dict[str, float] = {}
+        self.tokens = 0.0
         self.events: list[tuple[str, torch.cuda.Event, torch.cuda.Event]] = []
 
     @contextmanager
@@ -33,11 +34,12 @@ class Stopwatch:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def read(self) -> dict[str, float]:
-        """The whole time as `seconds`, and its parts."""
+        """The whole time as `seconds`, its parts, and the tokens that went through in a second of it."""
         for name, begin, end in self.events:
             end.synchronize()
             self._add(name, begin.elapsed_time(end) / 1000)
         now = time.perf_counter()
-        result = {"seconds": now - self.start, **self.seconds}
-        self.start, self.seconds, self.events = now, {}, []
+        seconds = now - self.start
+        result = {"tokens_per_second": self.tokens / seconds, "seconds": seconds, **self.seconds}
+        self.start, self.seconds, self.tokens, self.events = now, {}, 0.0, []
         return result
