@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from axenat.train.forward import validation_loss
 from axenat.train.loop import train
 from axenat.train.optimizer import optimizer_of
 from axenat.train.ranks import ALONE, Ranks
-from axenat.train.schedule import lr_at
 from axenat.train.setting import Setting, fingerprint
 from axenat.train.steps import Step, steps_from
 from axenat.train.stopwatch import Stopwatch
@@ -228,120 +226,7 @@ def test_the_seed_decides_the_training(tmp_path) -> None:
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_a_diverging_training_gives_up_after_so_many_steps_and_says_where(tmp_path, caplog) -> None:
-    one = setting(tmp_path, train={"most_skipped": 2})
-    with torch.no_grad():
-        one.model.target_tokens.weight.fill_(float("inf"))
-    before = [parameter.detach().clone() for parameter in one.model.parameters()]
-    words = (
-        r"training diverged at step 3: the loss is not finite, 3 steps in a row \(now with sentences \d+, .*train\.safe"
-    )
-    with pytest.raises(UserError, match=words):
-        train(one, "mark")
-    assert [f"step {n} skipped" in caplog.text for n in (1, 2, 3)] == [True, True, False]
-    for parameter, old in zip(one.model.parameters(), before, strict=True):
-        assert torch.equal(parameter, old), "a step that is skipped changes nothing"
-
-
-def infinite_at(monkeypatch, *bad: int) -> None:
-    """The losses of these calls are infinite."""
-    original, calls = loop.loss_of, 0
-
-    def sometimes_infinite(*arguments):
-        nonlocal calls
-        calls += 1
-        loss = original(*arguments)
-        return dataclasses.replace(loss, total=loss.total * math.inf) if calls in bad else loss
-
-    monkeypatch.setattr(loop, "loss_of", sometimes_infinite)
-
-
-def test_one_bad_step_now_and_then_is_skipped_and_counted(tmp_path, monkeypatch) -> None:
-    """Micro-batches 11 and 15 belong to different steps, which are not neighbours."""
-    one = setting(tmp_path, train={"log_every": 4, "most_skipped": 1})
-    infinite_at(monkeypatch, 11, 15)
-    train(one, "mark")
-    lines = [line for line in history(one) if line["kind"] == "train"]
-    assert [line["skipped_steps"] for line in lines] == [0, 1, 1]
-    assert all(math.isfinite(line["loss"]) and math.isfinite(line["grad_norm"]) for line in lines)
-
-
 def test_sentences_beyond_the_models_positions_are_refused_before_training(tmp_path) -> None:
     write_corpus(tmp_path / "valid.safetensors", [[6] * 20], [[6]], metadata={})
     with pytest.raises(UserError, match=r"valid\.safetensors holds a sentence of 21 tokens, .*max_positions is 12"):
         train(setting(tmp_path), "mark")
-
-
-def test_the_history_tells_the_rate_of_each_step_even_of_one_that_is_skipped(tmp_path, monkeypatch) -> None:
-    one = setting(tmp_path, train={"log_every": 1})
-    infinite_at(monkeypatch, 1, 11)
-    train(one, "mark")
-    config = one.run.train
-    for line in history(one):
-        if line["kind"] == "train":
-            expected = lr_at(line["step"], peak_lr=config.peak_lr, warmup_steps=config.warmup_steps)
-            assert line["lr"] == expected
-
-
-def test_a_validation_that_is_not_finite_is_never_among_the_best(tmp_path, monkeypatch) -> None:
-    one = setting(tmp_path, train={"validate_every": 2, "keep_best": 2})
-    original, calls = loop.validation_loss, 0
-
-    def sometimes_nan(*arguments):
-        nonlocal calls
-        calls += 1
-        return {**original(*arguments), **({"loss": math.nan} if calls == 2 else {})}
-
-    monkeypatch.setattr(loop, "validation_loss", sometimes_nan)
-    state = train(one, "mark")
-    losses = {line["step"]: line["loss"] for line in history(one) if line["kind"] == "valid"}
-    assert losses.pop(4) is None, "JSON knows no nan"
-    assert [entry["step"] for entry in state.best] == sorted(losses, key=losses.__getitem__)[:2]
-    monkeypatch.setattr(loop, "validation_loss", lambda *_: {"loss": math.nan})
-    with pytest.raises(UserError, match="no validation had a finite loss"):
-        train(setting(tmp_path, folder="never"), "mark")
-
-
-def test_best_checkpoints_that_are_gone_or_damaged_are_told_and_left_out(tmp_path, monkeypatch, caplog) -> None:
-    sections = {"train": {"validate_every": 3, "keep_best": 9}}
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 10)
-        with pytest.raises(Killed):
-            train(setting(tmp_path, **sections), "mark")
-    one = setting(tmp_path, **sections)
-    (one.folder / "step-0000003.safetensors").unlink()
-    (one.folder / "step-0000006.safetensors").write_bytes(b"rubbish")
-    state = train(one, "mark")
-    assert sorted(entry["step"] for entry in state.best) == [9, 12]
-    assert caplog.text.count("is missing or damaged; it no longer counts among the best") == 2
-
-
-@pytest.mark.parametrize("rubbish", [b"rubbish\n", b"\0\0\n", b"\xff\n", b'{"step": 1'])
-def test_rubbish_among_the_speeds_stops_nobody(tmp_path, monkeypatch, rubbish) -> None:
-    sections = {"train": {"validate_every": 3, "log_every": 1}}
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 8)
-        with pytest.raises(Killed):
-            train(setting(tmp_path, **sections), "mark")
-    one = setting(tmp_path, **sections)
-    with (one.folder / "speed.jsonl").open("ab") as stream:
-        stream.write(rubbish)
-    train(one, "mark")
-    assert [json.loads(line)["step"] for line in read_lines(one.folder / "speed.jsonl")] == list(range(1, 13))
-
-
-def test_an_unfinished_training_of_another_configuration_is_set_aside(tmp_path, monkeypatch, caplog) -> None:
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 8)
-        with pytest.raises(Killed):
-            train(setting(tmp_path, train={"validate_every": 3}), "old")
-    before = {path.name for path in (tmp_path / "checkpoints").iterdir()}
-    one = setting(tmp_path)
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 2)
-        with pytest.raises(Killed):
-            train(one, "new")
-    assert {path.name for path in (one.folder / "previous").iterdir()} == before
-    assert "6 steps done, is set aside in" in caplog.text
-    forget_states(one.folder, train(one, "new"))
-    assert not (one.folder / "previous").exists(), "once the new one is finished, nobody needs it"
