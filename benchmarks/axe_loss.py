@@ -3,7 +3,6 @@
 python -m benchmarks.axe_loss --json axe_loss.json
 """
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ from axenat.losses.projected import axe_from_states, cross_entropy_from_states
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.study import parse_study
-from benchmarks.measure import interleaved, medians, peak_megabytes, ratio, report
+from benchmarks.measure import arguments, interleaved, medians, peak_megabytes, ratio, report
 
 SIZES = [(64, 40, 8_000), (64, 40, 32_000), (16, 128, 32_000), (4, 512, 8_000)]  # B, n = m, V
 WIDTH = 512
@@ -40,13 +39,7 @@ LIMITS = {"loss": 1.10, "table_share": 0.02, "step": 1.05, "fused": 0.95, "fused
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="where the results go")
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved runs (default: %(default)s)")
-    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
-    args = parser.parse_args(argv)
-    if args.threads:
-        torch.set_num_threads(args.threads)
+    args = arguments(__doc__, argv, rounds=7)
     losses = [loss_alone(*size, rounds=args.rounds) for size in SIZES]
     projected = [with_projection(*size, rounds=args.rounds) for size in SIZES]
     steps = [training_step(name, observe, rounds=args.rounds) for name in MODELS for observe in OBSERVES]

@@ -1,5 +1,6 @@
 """Fair measurements on a noisy machine: interleaved runs, medians of ratios, memory in a process of its own."""
 
+import argparse
 import multiprocessing
 import platform
 import statistics
@@ -13,6 +14,18 @@ from typing import Any
 import torch
 
 from axenat.files import write_json
+
+
+def arguments(description: str | None, argv: list[str] | None, rounds: int) -> argparse.Namespace:
+    """What every benchmark is told; the number of threads is taken at once."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="where the results go")
+    parser.add_argument("--rounds", type=int, default=rounds, help="interleaved runs (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    args = parser.parse_args(argv)
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    return args
 
 
 def interleaved(functions: dict[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, list[float]]:

@@ -6,7 +6,6 @@ The plain loop (benchmarks/plain_loop.py) trains the same network with the same 
 of random sentences, with as many real tokens on average as ours. Its speed on our batches tells padding from the rest.
 """
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ from axenat.train.optimizer import optimizer_of
 from axenat.train.setting import Setting, seeded_model
 from axenat.train.steps import steps_from
 from axenat.train.stopwatch import Stopwatch
-from benchmarks.measure import in_fresh_process, interleaved, medians, peaks, ratio, report
+from benchmarks.measure import arguments, in_fresh_process, interleaved, medians, peaks, ratio, report
 from benchmarks.plain_loop import Pair, PlainTransformer, plain_steps, random_batches
 
 Columns = tuple[np.ndarray, np.ndarray]  # lengths of sources and targets
@@ -80,13 +79,7 @@ LIMITS = {
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="where the results go")
-    parser.add_argument("--rounds", type=int, default=9, help="interleaved runs (default: %(default)s)")
-    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
-    args = parser.parse_args(argv)
-    if args.threads:
-        torch.set_num_threads(args.threads)
+    args = arguments(__doc__, argv, rounds=9)
     with tempfile.TemporaryDirectory() as folder:
         speeds = [speed(name, objective, args.rounds, Path(folder)) for name in SIZES for objective in OBJECTIVES]
         growths = [growth(pairs, Path(folder)) for pairs in CORPORA]

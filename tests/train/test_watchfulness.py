@@ -12,6 +12,7 @@ from axenat.train import loop
 from axenat.train.checkpoint import forget_states
 from axenat.train.loop import train
 from axenat.train.schedule import lr_at
+from axenat.train.setting import Setting
 from tests.train.test_loop import Killed, history, kill_at, setting
 
 
@@ -28,6 +29,14 @@ def test_a_diverging_training_gives_up_after_so_many_steps_and_says_where(tmp_pa
     assert [f"step {n} skipped" in caplog.text for n in (1, 2, 3)] == [True, True, False]
     for parameter, old in zip(one.model.parameters(), before, strict=True):
         assert torch.equal(parameter, old), "a step that is skipped changes nothing"
+
+
+def killed(monkeypatch, one: Setting, at: int, mark: str = "mark") -> None:
+    """Trained up to a step that is never made."""
+    with monkeypatch.context() as patch:
+        kill_at(patch, "update", at)
+        with pytest.raises(Killed):
+            train(one, mark)
 
 
 def infinite_at(monkeypatch, *bad: int) -> None:
@@ -85,10 +94,7 @@ def test_a_validation_that_is_not_finite_is_never_among_the_best(tmp_path, monke
 
 def test_best_checkpoints_that_are_gone_or_damaged_are_told_and_left_out(tmp_path, monkeypatch, caplog) -> None:
     sections = {"train": {"validate_every": 3, "keep_best": 9}}
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 10)
-        with pytest.raises(Killed):
-            train(setting(tmp_path, **sections), "mark")
+    killed(monkeypatch, setting(tmp_path, **sections), at=10)
     one = setting(tmp_path, **sections)
     (one.folder / "step-0000003.safetensors").unlink()
     (one.folder / "step-0000006.safetensors").write_bytes(b"rubbish")
@@ -100,10 +106,7 @@ def test_best_checkpoints_that_are_gone_or_damaged_are_told_and_left_out(tmp_pat
 @pytest.mark.parametrize("rubbish", [b"rubbish\n", b"\0\0\n", b"\xff\n", b'{"step": 1'])
 def test_rubbish_among_the_speeds_stops_nobody(tmp_path, monkeypatch, rubbish) -> None:
     sections = {"train": {"validate_every": 3, "log_every": 1}}
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 8)
-        with pytest.raises(Killed):
-            train(setting(tmp_path, **sections), "mark")
+    killed(monkeypatch, setting(tmp_path, **sections), at=8)
     one = setting(tmp_path, **sections)
     with (one.folder / "speed.jsonl").open("ab") as stream:
         stream.write(rubbish)
@@ -112,16 +115,10 @@ def test_rubbish_among_the_speeds_stops_nobody(tmp_path, monkeypatch, rubbish) -
 
 
 def test_an_unfinished_training_of_another_configuration_is_set_aside(tmp_path, monkeypatch, caplog) -> None:
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 8)
-        with pytest.raises(Killed):
-            train(setting(tmp_path, train={"validate_every": 3}), "old")
+    killed(monkeypatch, setting(tmp_path, train={"validate_every": 3}), at=8, mark="old")
     before = {path.name for path in (tmp_path / "checkpoints").iterdir()}
     one = setting(tmp_path)
-    with monkeypatch.context() as patch:
-        kill_at(patch, "update", 2)
-        with pytest.raises(Killed):
-            train(one, "new")
+    killed(monkeypatch, one, at=2, mark="new")
     assert {path.name for path in (one.folder / "previous").iterdir()} == before
     assert "6 steps done, is set aside in" in caplog.text
     forget_states(one.folder, train(one, "new"))
