@@ -18,8 +18,8 @@ from axenat.losses.cross_entropy import checked, every_target
 from axenat.losses.rows import Rows, within
 from axenat.losses.scoring import Choice, costs, finite_means_, gradient_, normalise, wide
 
-# Logits held at once: enough to keep the matrix products fast (32 MB in float32), and a GPU busy (512 MB).
-AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
+# Logits held at once: enough to keep the matrix products fast (64 MB in float32), and a GPU busy (512 MB).
+AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 27}
 FLOAT16_BITS = 15  # 2 ** 15 is the largest power of two that float16 has
 MOSTLY = 0.9  # fewer paying rows than this share are worth picking out
 
