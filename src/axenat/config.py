@@ -157,9 +157,7 @@ class ObjectiveConfig:
     smoothing: str = "outside"  # of the minimum that AXE takes, or inside, in every cost
     normalise: str = "tokens"  # the loss is divided by the number of these
     eos: str = "keep"  # an ordinary token of the target, or drop it
-    train_length_multiplier: float = (
-        1.0  # predictions per target token in training; section 3.2 has lambda for decoding
-    )
+    train_length_multiplier: float = 1.0  # predictions per target token; section 3.2 has lambda for decoding
     most_hidden: str = "all"  # how many tokens may be hidden at most
 
     def __post_init__(self) -> None:

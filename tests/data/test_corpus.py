@@ -69,13 +69,6 @@ def test_an_empty_sentence_is_found_in_whichever_chunk(path, monkeypatch) -> Non
                 ParallelCorpus(path)
 
 
-def test_pages_handed_back_are_read_again(path) -> None:
-    corpus = ParallelCorpus(path)
-    before = corpus.source(2).tolist()
-    corpus.release()
-    assert corpus.source(2).tolist() == before
-
-
 SCAN = """
 import sys
 from pathlib import Path

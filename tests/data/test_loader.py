@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from axenat.data import loader
 from axenat.data.batches import Batch, collate, plan_batches
 from axenat.data.corpus import ParallelCorpus, write_corpus
 from axenat.data.loader import load_batches
@@ -36,13 +35,6 @@ def content(batch: Batch) -> list[list]:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_batches_of_the_plan_come_in_order(corpus, workers) -> None:
-    loaded = load_batches(corpus, plan(corpus), workers=workers)
-    assert [content(batch) for batch in loaded] == [content(collate(corpus, indices)) for indices in plan(corpus)]
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_pages_handed_back_on_the_way_change_nothing(corpus, workers, monkeypatch) -> None:
-    monkeypatch.setattr(loader, "RELEASE_AFTER", 1)
     loaded = load_batches(corpus, plan(corpus), workers=workers)
     assert [content(batch) for batch in loaded] == [content(collate(corpus, indices)) for indices in plan(corpus)]
 

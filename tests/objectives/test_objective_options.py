@@ -12,7 +12,8 @@ from axenat.data.vocab import BLANK, EOS, MASK, PAD
 from axenat.decode.parallel import parallel_decode, shortest
 from axenat.losses.axe import axe_loss
 from axenat.losses.length import length_loss
-from axenat.objectives.base import LossSum, token_mask
+from axenat.losses.rows import within
+from axenat.objectives.base import LossSum
 from axenat.objectives.masking import hide_some, predicted, scaled
 from tests import tiny
 
@@ -174,7 +175,7 @@ def test_a_multiplied_canvas_is_blank_and_scored_with_as_many_predictions(multip
     )
     canvas = objective.canvas(BATCH, generator())
     assert torch.equal(canvas.lengths, scaled(BATCH.target_lengths, multiplier))
-    inside = token_mask(canvas.lengths, canvas.ids.shape[1])
+    inside = within(canvas.lengths, canvas.ids.shape[1])
     assert (canvas.ids[inside] == MASK).all() and (canvas.ids[~inside] == PAD).all() and not canvas.observed.any()
     model = tiny.model()
     output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, False)

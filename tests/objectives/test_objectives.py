@@ -11,7 +11,8 @@ from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.axe import axe_loss
 from axenat.losses.cross_entropy import cross_entropy_loss
 from axenat.losses.length import length_loss
-from axenat.objectives.base import Canvas, LossSum, token_mask
+from axenat.losses.rows import within
+from axenat.objectives.base import Canvas, LossSum
 from axenat.objectives.masking import blank_page, hide_some, masked_canvas
 from axenat.objectives.registry import OBJECTIVES
 from tests import tiny
@@ -48,7 +49,7 @@ def test_at_least_one_token_is_hidden_and_padding_never(lengths, seed, padding) 
     sizes = torch.tensor(lengths)
     hidden = hide_some(sizes, max(lengths) + padding, generator(seed))
     assert (hidden.sum(1) >= 1).all()
-    assert not hidden[~token_mask(sizes, hidden.shape[1])].any()
+    assert not hidden[~within(sizes, hidden.shape[1])].any()
 
 
 def test_the_number_of_hidden_tokens_is_uniform_from_one_to_n_and_every_position_alike() -> None:
@@ -65,7 +66,7 @@ def test_the_number_of_hidden_tokens_is_uniform_from_one_to_n_and_every_position
 @given(st.integers(0, 99), st.sampled_from(["some", "none"]))
 def test_a_masked_canvas_shows_the_observed_tokens_and_hides_the_others(seed, observe) -> None:
     canvas = masked_canvas(BATCH, observe, generator(seed))
-    inside = token_mask(BATCH.target_lengths, BATCH.target.shape[1])
+    inside = within(BATCH.target_lengths, BATCH.target.shape[1])
     assert torch.equal(canvas.lengths, BATCH.target_lengths)
     assert (canvas.ids[canvas.observed] == BATCH.target[canvas.observed]).all()
     assert (canvas.ids[inside & ~canvas.observed] == MASK).all()
@@ -134,7 +135,7 @@ def test_masked_scores_hidden_tokens_or_all_by_cross_entropy(score) -> None:
     model, objective = tiny.model(), made("masked", "some", score)
     canvas = objective.canvas(BATCH, generator())
     output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, False)
-    scored = token_mask(BATCH.target_lengths, BATCH.target.shape[1])
+    scored = within(BATCH.target_lengths, BATCH.target.shape[1])
     if score == "hidden":
         scored = canvas.ids == MASK
     expected = cross_entropy_loss(output.logits()[scored], BATCH.target[scored], label_smoothing=0.1).sum()

@@ -4,7 +4,6 @@ Both sides are flat arrays of ids; sentence i is `ids[offsets[i]:offsets[i + 1]]
 """
 
 import json
-import mmap
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
@@ -110,7 +109,7 @@ class ParallelCorpus:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            self._memory, arrays, self.metadata = _map_safetensors(self.path)
+            arrays, self.metadata = _map_safetensors(self.path)
             self._source, self._target = arrays["source"], arrays["target"]
             self._source_offsets, self._target_offsets = arrays["source_offsets"], arrays["target_offsets"]
             self.source_lengths = _checked_lengths(self._source, self._source_offsets)
@@ -122,7 +121,6 @@ class ParallelCorpus:
         except (ValueError, TypeError, LookupError, AttributeError, OSError) as error:
             # Whatever a damaged header can trip over; the file was not written by us, or not to its end.
             raise UserError(f"{self.path}: not a whole id file ({error}); encode it again") from None
-        self.release()
 
     def __reduce__(self) -> tuple[type["ParallelCorpus"], tuple[Path]]:
         return ParallelCorpus, (self.path,)  # a worker process maps the file anew instead of copying it
@@ -142,11 +140,6 @@ class ParallelCorpus:
     def targets(self, index: npt.NDArray[np.int64]) -> Padded:
         return _gather(self._target, self._target_offsets, index)
 
-    def release(self) -> None:
-        """Hand back the pages of the file read so far, which count as ours; they stay in the system's cache."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._memory.madvise(mmap.MADV_DONTNEED)
-
     def check_vocab(self, source_vocab: Vocab, target_vocab: Vocab) -> None:
         """Refuse vocabularies that these ids were not made with."""
         for key, wanted in vocab_metadata(source_vocab, target_vocab).items():
@@ -155,11 +148,9 @@ class ParallelCorpus:
                 raise UserError(f"{self.path} was encoded with another {side} vocabulary; encode it again")
 
 
-def _map_safetensors(path: Path) -> tuple[mmap.mmap, dict[str, npt.NDArray[Any]], dict[str, str]]:
-    """The file in memory, its arrays as views into it, and its metadata."""
-    with path.open("rb") as stream:
-        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    memory = np.frombuffer(mapped, dtype=np.uint8)
+def _map_safetensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
+    """The arrays of a file as views into it, and its metadata."""
+    memory: npt.NDArray[np.uint8] = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     start = 8 + int.from_bytes(memory[:8].tobytes(), "little")
     if not 8 < start <= len(memory):
         raise ValueError("its header is cut short")
@@ -174,7 +165,7 @@ def _map_safetensors(path: Path) -> tuple[mmap.mmap, dict[str, npt.NDArray[Any]]
             raise ValueError(f"{name} is cut short")
     if sum(array.nbytes for array in arrays.values()) != len(payload):
         raise ValueError("its size is not what its header says")
-    return mapped, arrays, metadata
+    return arrays, metadata
 
 
 def _checked_lengths(ids: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> Lengths:

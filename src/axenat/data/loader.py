@@ -12,9 +12,6 @@ from torch.utils.data import DataLoader, Dataset
 from axenat.data.batches import Batch, collate
 from axenat.data.corpus import ParallelCorpus
 
-# Sentences; each brings in up to four spots of the file, mapped 64 kB at a time, which count as our memory.
-RELEASE_AFTER = 512
-
 
 def load_batches(
     corpus: ParallelCorpus, plan: Iterable[npt.NDArray[np.int64]], *, workers: int = 0, pin: bool = False
@@ -24,23 +21,20 @@ def load_batches(
     `pin` puts batches where a GPU can fetch them while it computes; without a GPU it has no effect.
     """
     pin = pin and torch.cuda.is_available()
-    collated = _Collated(corpus)
     if workers == 0:
         for indices in plan:
-            batch = collated[indices]
+            batch = collate(corpus, indices)
             yield batch.pin_memory() if pin else batch
         return
     loader: DataLoader[Batch] = DataLoader(
-        collated, batch_size=None, sampler=plan, collate_fn=_unchanged, num_workers=workers, pin_memory=pin,
+        _Collated(corpus), batch_size=None, sampler=plan, collate_fn=_unchanged, num_workers=workers, pin_memory=pin,
         worker_init_fn=_leave_signals_to_the_training,
         # The default would draw from torch's random numbers, which belong to the training.
         generator=torch.Generator(),
     )  # fmt: skip
     batches: Any = iter(loader)
     try:
-        for batch in batches:
-            corpus.release()  # what the plan has read
-            yield batch
+        yield from batches
     finally:
         # Left to the garbage collector, an error's traceback would keep workers until one of them collects it.
         batches._shutdown_workers()
@@ -51,13 +45,8 @@ class _Collated(Dataset[Batch]):
 
     def __init__(self, corpus: ParallelCorpus) -> None:
         self.corpus = corpus
-        self.unreleased = 0
 
     def __getitem__(self, indices: npt.NDArray[np.int64]) -> Batch:
-        self.unreleased += len(indices)
-        if self.unreleased >= RELEASE_AFTER:
-            self.corpus.release()
-            self.unreleased = len(indices)
         return collate(self.corpus, indices)
 
 

@@ -72,8 +72,3 @@ def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, confi
 def count_of(tokens: Tensor, batch: Batch, config: ObjectiveConfig) -> Tensor:
     """What the sum is divided by in the end."""
     return tokens if config.normalise == "tokens" else torch.full_like(tokens, len(batch))
-
-
-def token_mask(lengths: Tensor, size: int) -> Tensor:
-    """(B size), True at tokens, False at padding."""
-    return torch.arange(size, device=lengths.device) < lengths[:, None]

@@ -5,8 +5,9 @@ import torch
 from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
+from axenat.losses.rows import within
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of, token_mask
+from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of
 
 
 class LeftToRight:
@@ -20,10 +21,10 @@ class LeftToRight:
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
         start = torch.full_like(batch.target[:, :1], BOS)
         ids = torch.cat([start, batch.target[:, :-1]], dim=1)
-        return Canvas(ids, batch.target_lengths, token_mask(batch.target_lengths, ids.shape[1]))
+        return Canvas(ids, batch.target_lengths, within(batch.target_lengths, ids.shape[1]))
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
-        scored = token_mask(batch.target_lengths, batch.target.shape[1])
+        scored = within(batch.target_lengths, batch.target.shape[1])
         total = cross_entropy_of(output, scored, batch.target, self.config)
         return LossSum(total, count_of(scored.sum(), batch, self.config), {"token_loss": total.detach()})
 

@@ -6,8 +6,9 @@ from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.length import length_loss
+from axenat.losses.rows import within
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of, token_mask
+from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of
 from axenat.objectives.masking import masked_canvas, predicted
 
 
@@ -24,7 +25,7 @@ class Masked:
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         batch = predicted(batch, self.config.eos)
-        scored = token_mask(batch.target_lengths, batch.target.shape[1])
+        scored = within(batch.target_lengths, batch.target.shape[1])
         if self.config.score == "hidden":
             scored = scored & ~canvas.observed
         tokens = cross_entropy_of(output, scored, batch.target, self.config)

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from axenat.data.batches import Batch
 from axenat.data.vocab import MASK, PAD
-from axenat.objectives.base import Canvas, token_mask
+from axenat.losses.rows import within
+from axenat.objectives.base import Canvas
 
 
 def predicted(batch: Batch, eos: str) -> Batch:
@@ -18,7 +19,7 @@ def predicted(batch: Batch, eos: str) -> Batch:
     if eos == "keep":
         return batch
     lengths, size = (batch.target_lengths - 1).clamp(min=1), max(1, batch.target.shape[1] - 1)
-    target = batch.target[:, :size].masked_fill(~token_mask(lengths, size), PAD)
+    target = batch.target[:, :size].masked_fill(~within(lengths, size), PAD)
     return replace(batch, target=target, target_lengths=lengths)
 
 
@@ -33,7 +34,7 @@ def hide_some(lengths: Tensor, size: int, rng: torch.Generator, most: str = "all
     With "all_but_one" it is uniform from 1 to n - 1 (1 if n is 1), as in the code of Mask-Predict.
     Differs from the paper: a footnote of section 3.3 says n.
     """
-    inside = token_mask(lengths, size)
+    inside = within(lengths, size)
     noise = torch.rand(len(lengths), size, generator=rng).masked_fill(~inside, 2.0)
     rank = noise.argsort(1).argsort(1)
     largest = lengths if most == "all" else (lengths - 1).clamp(min=1)
@@ -44,7 +45,7 @@ def hide_some(lengths: Tensor, size: int, rng: torch.Generator, most: str = "all
 def masked_canvas(batch: Batch, observe: str, rng: torch.Generator, most_hidden: str = "all") -> Canvas:
     """The target with hidden tokens replaced by <mask>; drawn on the CPU, so equal on every device."""
     lengths, size = batch.target_lengths.cpu(), batch.target.shape[1]
-    inside = token_mask(lengths, size)
+    inside = within(lengths, size)
     hidden = hide_some(lengths, size, rng, most_hidden) if observe == "some" else inside
     hidden, observed = hidden.to(batch.target.device), (inside & ~hidden).to(batch.target.device)
     return Canvas(batch.target.masked_fill(hidden, MASK), batch.target_lengths, observed)
@@ -52,6 +53,6 @@ def masked_canvas(batch: Batch, observe: str, rng: torch.Generator, most_hidden:
 
 def blank_page(lengths: Tensor) -> Canvas:
     """Inference: nothing is observed."""
-    inside = token_mask(lengths, int(lengths.max()))
+    inside = within(lengths, int(lengths.max()))
     ids = torch.full_like(inside, PAD, dtype=torch.long).masked_fill(inside, MASK)
     return Canvas(ids, lengths, torch.zeros_like(inside))

@@ -41,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
-    if not 0 <= args.save_minutes < math.inf or (args.workers or 0) < 0:
-        raise UserError("--save-minutes and --workers must be at least 0")
+    for flag, value in (("--save-minutes", args.save_minutes), ("--workers", args.workers or 0)):
+        if not 0 <= value < math.inf:
+            raise UserError(f"{flag} {value}: must be a number from 0")
     folder = read_run_config(args.config)
     source_vocab, target_vocab = (Vocab.load(args.subwords / f"vocab.{side}") for side in ("source", "target"))
     train_ids, valid_ids = ParallelCorpus(args.train), ParallelCorpus(args.valid)

@@ -153,9 +153,9 @@ def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False
         rng = seeded(setting.device, setting.run.seed, state.step, number)
         if place < len(step.batches) - 1:
             with adding_up(engine.model):
-                rows.append(_add_gradients(engine, batch, rng, 1.0))
+                rows.append(_add_gradients(engine, batch, rng))
         else:
-            rows.append(_add_gradients(engine, batch, rng, 1.0 if step.numbers else 0.0))
+            rows.append(_add_gradients(engine, batch, rng, counts=bool(step.numbers)))
     with engine.watch.part("optimizer"):
         table, asked = gather(setting, rows, step.numbers, len(step.indices), asked)
         sums = {name: sum(column) for name, column in table.items()}
@@ -173,10 +173,11 @@ def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False
     return asked
 
 
-def _add_gradients(engine: Engine, batch: Batch, rng: torch.Generator, share: float) -> dict[str, Tensor]:
+def _add_gradients(engine: Engine, batch: Batch, rng: torch.Generator, counts: bool = True) -> dict[str, Tensor]:
+    """A batch that does not count leaves gradients of zero: ranks wait for each other's."""
     with engine.watch.part("forward"):
         loss = loss_of(engine.setting, engine.model, batch, rng, engine.dtype)
-        total = loss.total if share == 1.0 else loss.total * share
+        total = loss.total if counts else 0.0 * loss.total
     with engine.watch.part("backward"):
         engine.optimizer.scaler.scale(total).backward()  # type: ignore[no-untyped-call]
     real = batch.source_lengths.sum() + batch.target_lengths.sum()

@@ -85,9 +85,7 @@ def place_in(environment: Mapping[str, str]) -> Place | None:
         numbers = [_number(environment, key) for key in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT")]
         rank, world, local, port = numbers
         place = Place(rank, world, local, environment.get("MASTER_ADDR", "localhost"), port)
-    elif (
-        "SLURM_STEP_NUM_TASKS" in environment
-    ):  # of a step, not of the whole job, which may have been started otherwise
+    elif "SLURM_STEP_NUM_TASKS" in environment:  # of a step: a job alone says nothing about who was started
         job, step = (_number(environment, key) for key in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
         place = Place(
             _number(environment, "SLURM_PROCID"),
