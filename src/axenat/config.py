@@ -1,6 +1,7 @@
 """What a study may say: frozen records, checked where they are defined, refused in words."""
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 
 from axenat.records import ConfigError, at_least, between, one_of, share
 
@@ -221,6 +222,12 @@ class TrainConfig:
         one_of("train.weight_decay_kind", self.weight_decay_kind, ("decoupled", "l2"))
 
 
+TEACHER_ENGINES, STUDENT_ENGINES = ("torch", "ctranslate2"), ("torch", "onnx")
+# What a run's translations are called on disk: beam 5; or 5 length candidates, in 4 passes if not in one.
+DECODING = re.compile(r"beam(?P<beam>[1-9][0-9]*)|ell(?P<ell>[1-9][0-9]*)(-t(?P<t>[1-9][0-9]*))?")
+NO_DECODING = "{!r} is no decoding; allowed are names such as beam1, ell1 and ell5-t4"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecodeConfig:
     """How a run is decoded; lists are the grids that `tune` searches on valid."""
@@ -229,16 +236,41 @@ class DecodeConfig:
     length_penalties: tuple[float, ...] = (1.0,)
     num_length_candidates: int = 5  # ell
     length_multipliers: tuple[float, ...] = (1.0, 1.05, 1.06, 1.07, 1.08, 1.09, 1.1)  # lambda
+    rank_norm: str = "positions"  # what the log-probability of a length candidate is divided by
+    iterations: int = 1  # passes of Mask-Predict
+    also: tuple[str, ...] = ("ell1",)  # further decodings that are reported; a run takes those that fit its objective
+    engine: str = "auto"
+    precision: str = "auto"
     tokens_per_batch: int = 4_096
 
     def __post_init__(self) -> None:
-        for name in ("beam_size", "num_length_candidates", "tokens_per_batch"):
+        for name in ("beam_size", "num_length_candidates", "iterations", "tokens_per_batch"):
             at_least(f"decode.{name}", getattr(self, name), 1)
+        one_of("decode.rank_norm", self.rank_norm, ("positions", "tokens", "sum"))
+        one_of("decode.engine", self.engine, ("auto", *TEACHER_ENGINES, *STUDENT_ENGINES[1:]))
+        one_of("decode.precision", self.precision, ("auto", "float32", "float16", "int8"))
+        for name in self.also:
+            if not DECODING.fullmatch(name):
+                raise ConfigError(f"decode.also: {NO_DECODING.format(name)}")
         for key, name in (("length_penalty", "length_penalties"), ("length_multiplier", "length_multipliers")):
             values = getattr(self, name)
             if not values:
                 raise ConfigError(f"decode.{name} must hold at least one number, got an empty list")
             at_least(f"each number of decode.{name}", min(values), LEAST_TUNED[key])
+
+    def name(self, causal: bool) -> str:
+        if causal:
+            return f"beam{self.beam_size}"
+        return f"ell{self.num_length_candidates}" + (f"-t{self.iterations}" if self.iterations > 1 else "")
+
+    def named(self, name: str) -> "DecodeConfig":
+        """The same but for what the name says."""
+        match = DECODING.fullmatch(name)
+        if not match:
+            raise ConfigError(NO_DECODING.format(name))
+        if match["beam"]:
+            return replace(self, beam_size=int(match["beam"]))
+        return replace(self, num_length_candidates=int(match["ell"]), iterations=int(match["t"] or 1))
 
 
 TARGET_SIDES = ("raw", "distilled")
@@ -259,16 +291,27 @@ class RunConfig:
     def __post_init__(self) -> None:
         one_of("target_side", self.target_side, TARGET_SIDES)
         between("seed", self.seed, 0, MOST_SEED)
+        engines = TEACHER_ENGINES if self.causal else STUDENT_ENGINES
+        if self.decode.engine not in ("auto", *engines):
+            raise ConfigError(
+                f"decode.engine must be one of auto, {', '.join(engines)} for {self.objective.name}, "
+                f"got {self.decode.engine!r}"
+            )
+
+    @property
+    def causal(self) -> bool:
+        return self.objective.name == "left_to_right"
 
     @property
     def decode_name(self) -> str:
-        return decode_name(self.objective.name, self.decode.beam_size, self.decode.num_length_candidates)
+        return self.decode.name(self.causal)
+
+    @property
+    def decode_names(self) -> tuple[str, ...]:
+        """The decoding that the run is tuned for, and those that are reported beside it."""
+        fitting = [name for name in self.decode.also if name.startswith("beam" if self.causal else "ell")]
+        return tuple(dict.fromkeys([self.decode_name, *fitting]))
 
     @property
     def tuned_key(self) -> str:
-        return "length_penalty" if self.objective.name == "left_to_right" else "length_multiplier"
-
-
-def decode_name(objective: str, beam_size: int, num_length_candidates: int) -> str:
-    """What a run's translations are called on disk."""
-    return f"beam{beam_size}" if objective == "left_to_right" else f"ell{num_length_candidates}"
+        return "length_penalty" if self.causal else "length_multiplier"

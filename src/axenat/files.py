@@ -109,6 +109,15 @@ def iter_lines(path: str | Path) -> Iterator[str]:
         yield from decode_lines(stream, str(path))
 
 
+def count_lines(path: str | Path) -> int:
+    """As many as `iter_lines` gives."""
+    number, last = 0, b"\n"
+    with Path(path).open("rb") as stream:
+        while block := stream.read(1 << 20):
+            number, last = number + block.count(b"\n"), block[-1:]
+    return number + (last != b"\n")
+
+
 def decode_lines(stream: IO[bytes], name: str) -> Iterator[str]:
     for number, raw in enumerate(stream, start=1):
         try:

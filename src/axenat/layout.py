@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from axenat.config import decode_name
+from axenat.config import DecodeConfig
 from axenat.files import UserError, read_mapping
 from axenat.study import Study
 
@@ -79,6 +79,11 @@ def output(study: Study, run: str, split: str, ending: str) -> str:
     return f"results/runs/{run}/{split}/{study.runs[run].decode_name}.{ending}"
 
 
+def further_outputs(study: Study, run: str, split: str, ending: str) -> list[str]:
+    """Of the decodings that are reported beside the run's own."""
+    return [f"results/runs/{run}/{split}/{name}.{ending}" for name in study.runs[run].decode_names[1:]]
+
+
 def outputs_in(folder: Path, ending: str) -> list[Path]:
     """The files of a run's present decoding; those of an earlier one may still lie beside them."""
     return sorted(folder.glob(f"*/{_decode_name_in(folder) or '*'}.{ending}"))
@@ -87,11 +92,12 @@ def outputs_in(folder: Path, ending: str) -> list[Path]:
 def _decode_name_in(folder: Path) -> str | None:
     """None if the folder does not tell."""
     try:
-        config = read_mapping(folder / "config.yaml", "objective.name")
-        decode = read_mapping(folder / "decode.yaml", "beam_size", "num_length_candidates")
+        objective = read_mapping(folder / "config.yaml", "objective.name")["objective"]["name"]
+        decode = read_mapping(folder / "decode.yaml")
     except UserError:
         return None
-    return decode_name(config["objective"]["name"], decode["beam_size"], decode["num_length_candidates"])
+    sizes = {key: decode[key] for key in ("beam_size", "num_length_candidates", "iterations") if key in decode}
+    return DecodeConfig(**sizes).name(causal=objective == "left_to_right")
 
 
 def choices(study: Study) -> list[str]:

@@ -27,10 +27,13 @@ class Advance(Protocol):
 
 
 @contextmanager
-def long_work(total: int, *, start: int = 0, unit: str = "step") -> Iterator[Advance]:
-    """Call what it gives with the number done: a bar with the time left, or a line a minute with the same."""
+def long_work(total: int | None, *, start: int = 0, unit: str = "step", tell_end: bool = True) -> Iterator[Advance]:
+    """Call what it gives with the number done: a bar with the time left, or a line a minute with the same.
+
+    A total that nobody knows is None.
+    """
     if not sys.stderr.isatty():
-        yield _Lines(total, start, unit)
+        yield _Lines(total, start, unit, tell_end)
         return
     from tqdm import tqdm
     from tqdm.contrib.logging import logging_redirect_tqdm
@@ -46,17 +49,20 @@ def long_work(total: int, *, start: int = 0, unit: str = "step") -> Iterator[Adv
 
 
 class _Lines:
-    def __init__(self, total: int, start: int, unit: str) -> None:
-        self.total, self.first, self.unit = total, start, unit
+    def __init__(self, total: int | None, start: int, unit: str, tell_end: bool) -> None:
+        self.total, self.first, self.unit, self.tell_end = total, start, unit, tell_end
         self.begin = self.told = time.monotonic()
         self.note = ""
 
     def __call__(self, done: int, note: str = "") -> None:
         self.note = note or self.note
         now = time.monotonic()
-        if now - self.told < LINE_SECONDS and done < self.total:
+        ended = self.tell_end and done == self.total
+        if now - self.told < LINE_SECONDS and not ended:
             return
         self.told = now
-        left = (now - self.begin) / max(1, done - self.first) * (self.total - done)
-        words = [f"{self.unit} {done} of {self.total}", self.note, f"{timedelta(seconds=round(left))} left"]
+        words = [f"{self.unit} {done}", self.note]
+        if self.total is not None:
+            left = (now - self.begin) / max(1, done - self.first) * (self.total - done)
+            words = [f"{words[0]} of {self.total}", self.note, f"{timedelta(seconds=round(left))} left"]
         log.info("%s", ", ".join(word for word in words if word))

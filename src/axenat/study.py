@@ -24,6 +24,11 @@ UNUSED_KEYS = {
     "masked": ("skip_target_penalty", "first_column", "smoothing", "train_length_multiplier"),
     "axe": (),
 }  # fmt: skip
+# By whether the run decodes from left to right; what is reported beside its own decoding is not read by a run at all.
+UNREAD_DECODE_KEYS = {
+    True: ("also", "num_length_candidates", "length_multipliers", "rank_norm", "iterations"),
+    False: ("also", "beam_size", "length_penalties"),
+}
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
 
 
@@ -76,11 +81,11 @@ class Study:
 
     def _check_decoding(self, target: str, run: str, decoding: str) -> None:
         """The name in the file must be true: a run is decoded as its configuration says, whatever is asked for."""
-        allowed = self.runs[run].decode_name
-        if decoding != allowed:
-            size = "beam_size" if self.runs[run].objective.name == "left_to_right" else "num_length_candidates"
+        allowed = self.runs[run].decode_names
+        if decoding not in allowed:
             raise ConfigError(
-                f"{target}: unknown decoding {decoding!r} of {run}; allowed is {allowed}, as its decode.{size} says"
+                f"{target}: unknown decoding {decoding!r} of {run}; allowed are {', '.join(allowed)}, as its decode "
+                "section says; decode.also adds more"
             )
 
     def section(self, kind: str, name: str, stage: str) -> dict[str, Any]:
@@ -92,6 +97,8 @@ def _run_section(study: Study, name: str, stage: str) -> dict[str, Any]:
     run = as_plain(study.runs[name])
     decode = run.pop("decode")
     if stage == "decode":
+        for key in UNREAD_DECODE_KEYS[study.runs[name].causal]:
+            del decode[key]
         return {"run": name, "tuned_key": study.runs[name].tuned_key, **decode}
     for key in UNUSED_KEYS[study.runs[name].objective.name]:
         del run["objective"][key]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from axenat.data.batches import pad
 from axenat.data.vocab import EOS, UNK
 from axenat.decode.beam import beam_search, longest_output
-from axenat.decode.parallel import Hypothesis
+from axenat.decode.hypothesis import Hypothesis
 from tests import tiny
 from tests.reference.search import exhaustive, next_log_probs, plain_beam
 
@@ -24,8 +24,11 @@ def model(seed: int, max_positions: int = 12):
 
 
 @torch.inference_mode()
-def search(network, sources, beam_size, length_penalty=1.0, banned=BANNED) -> list[list[Hypothesis]]:
-    return beam_search(network, *pad(sources), beam_size=beam_size, length_penalty=length_penalty, banned=banned)
+def search(network, sources, beam_size, length_penalty=1.0, number=1) -> list[list[Hypothesis]]:
+    return beam_search(
+        network, *pad(sources), beam_size=beam_size, length_penalty=length_penalty, banned=BANNED,
+        num_hypotheses=number,
+    )  # fmt: skip
 
 
 @settings(max_examples=6)
@@ -41,15 +44,16 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(seed, penalty) -> None:
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 1000), penalties, st.integers(1, 4))
-def test_stopping_early_and_the_cache_change_no_winner(seed, penalty, beam) -> None:
+@given(st.integers(0, 1000), penalties, st.integers(1, 4), st.data())
+def test_stopping_early_and_the_cache_change_none_of_the_best(seed, penalty, beam, data) -> None:
     network = model(seed, max_positions=7)
-    found = search(network, SOURCES[:3], beam, penalty)
+    number = data.draw(st.integers(1, beam))
+    found = search(network, SOURCES[:3], beam, penalty, number)
     for source, hypotheses in zip(SOURCES[:3], found, strict=True):
         with torch.inference_mode():
-            truth = plain_beam(network, source, TOKENS, longest_output(len(source), 7), penalty, beam)
-        assert hypotheses[0].ids == truth[0][1]
-        assert hypotheses[0].score == pytest.approx(truth[0][0], rel=1e-4)
+            truth = plain_beam(network, source, TOKENS, longest_output(len(source), 7), penalty, beam)[:number]
+        assert [one.ids for one in hypotheses] == [ids for _, ids in truth]
+        assert [one.score for one in hypotheses] == pytest.approx([score for score, _ in truth], rel=1e-4)
 
 
 @settings(max_examples=25)
@@ -60,9 +64,12 @@ def test_a_beam_of_one_is_greedy(seed) -> None:
     ids: list[int] = []
     with torch.inference_mode():
         while ids[-1:] != [EOS]:
-            following = next_log_probs(network, SOURCES[0], ids)
-            ids.append(max([*TOKENS, EOS], key=lambda token: following[token]) if len(ids) < 7 else EOS)
+            following = next_log_probs(network, SOURCES[0], ids, TOKENS)
+            ids.append(max(following, key=lambda token: following[token]))
+            if len(ids) == 8:
+                break
     assert found[0].ids == ids
+    assert found[0].ended == (ids[-1] == EOS)
 
 
 @settings(max_examples=25)
@@ -79,23 +86,24 @@ def test_batch_size_and_order_change_nothing(seed, beam, order) -> None:
 @settings(max_examples=25)
 @given(st.integers(0, 100), st.integers(1, 6))
 def test_every_sentence_gets_hypotheses_that_end_once_best_first_without_banned_tokens(seed, beam) -> None:
-    for source, hypotheses in zip(SOURCES, search(model(seed), SOURCES, beam), strict=True):
+    for source, hypotheses in zip(SOURCES, search(model(seed), SOURCES, beam, number=beam), strict=True):
         assert 1 <= len(hypotheses) <= beam
         assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
         assert len({tuple(one.ids) for one in hypotheses}) == len(hypotheses)
         for one in hypotheses:
-            assert one.ids.index(EOS) == len(one.ids) - 1
+            assert one.ids.count(EOS) == one.ended == (one.ids[-1] == EOS)
             assert set(one.ids) <= {*TOKENS, EOS}
             assert len(one.ids) <= longest_output(len(source), 12)
+            assert one.ended or len(one.ids) == longest_output(len(source), 12)
 
 
-def test_a_runaway_hypothesis_is_ended_at_the_last_position() -> None:
+def test_a_runaway_hypothesis_is_cut_at_the_last_position_and_told_apart() -> None:
     network = model(1, max_positions=5)
     with torch.no_grad():
         network.target_tokens.weight[EOS] = 0.0
         network.target_tokens.weight[6:] *= 10
     for hypotheses in search(network, SOURCES, 2, length_penalty=5.0):
-        assert all(len(one.ids) <= 5 and one.ids[-1] == EOS for one in hypotheses)
+        assert all(len(one.ids) == 5 and not one.ended for one in hypotheses)
 
 
 @given(st.integers(1, 300), st.integers(2, 100))

@@ -6,7 +6,7 @@ import torch
 from axenat.config import OBJECTIVE_NAMES
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD, SPECIALS
 from axenat.decode.inspect import align_batch, describe_alignment, generated_probabilities, skip_rates
-from axenat.decode.translator import Translator
+from axenat.decode.translator import EMPTY, Translator
 from axenat.files import UserError, read_yaml, write_json, write_yaml
 from axenat.losses.axe import Op
 from tests import tiny
@@ -40,11 +40,11 @@ def test_every_line_gets_one_line_in_order_and_empty_lines_stay_empty(folder) ->
     for line, found in zip(LINES, translations, strict=True):
         assert "\n" not in found.text
         if not line.strip():
-            assert found == ("", "", "", 0.0)
+            assert found == EMPTY
         assert found == translator.translate([line])[0]._replace(score=found.score)
     assert translations[2] == translations[6]
     assert translator.translate([]) == []
-    assert translator.translate(["", ""]) == [("", "", "", 0.0)] * 2
+    assert translator.translate(["", ""]) == [EMPTY] * 2
 
 
 def test_the_token_budget_changes_nothing(folder) -> None:

@@ -10,6 +10,7 @@ from axenat.config import OBJECTIVE_NAMES
 from axenat.data.batches import Batch, pad
 from axenat.data.vocab import BLANK, EOS, MASK, PAD
 from axenat.decode.parallel import parallel_decode, shortest
+from axenat.decode.passes import TorchPasses
 from axenat.losses.axe import axe_loss
 from axenat.losses.length import length_loss
 from axenat.losses.rows import within
@@ -150,11 +151,11 @@ def test_a_model_that_knows_its_sentences_by_heart_decodes_them_the_empty_one_to
         model.eval()
         lengths = model.encode(BATCH.source, BATCH.source_lengths).length_logits.argmax(1)
         found = parallel_decode(
-            model, BATCH.source, BATCH.source_lengths, num_length_candidates=1, length_multiplier=1.0,
-            banned=objective.banned, least=shortest(eos),
+            TorchPasses(model, objective.banned), BATCH.source, BATCH.source_lengths, num_length_candidates=1,
+            length_multiplier=1.0, least=shortest(eos),
         )  # fmt: skip
     assert lengths.tolist() == predicted(BATCH, eos).target_lengths.tolist()
-    assert [objective.read_out(one.ids) for one in found] == TARGETS
+    assert [objective.read_out(one.ids) for (one,) in found] == TARGETS
 
 
 # train_length_multiplier

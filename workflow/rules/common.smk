@@ -36,7 +36,7 @@ wildcard_constraints:
     variant="raw|distilled",
     split="train|valid|test",
     shard="[0-9]+-of-[0-9]+",
-    decode=one_of({run.decode_name for run in STUDY.runs.values()}),
+    decode=one_of({name for run in STUDY.runs.values() for name in run.decode_names}),
 
 
 def of_corpus(function, *arguments):

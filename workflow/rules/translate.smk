@@ -69,5 +69,5 @@ rule translate:
     conda:
         ENVIRONMENT
     shell:
-        "axenat translate --model {params.folder} --input {input.source} --output {output.text}"
+        "axenat translate --model {params.folder} --decode {wildcards.decode} --input {input.source} --output {output.text}"
         " --tokenised {output.words} --subwords {output.subwords} --threads {threads} 2> {log}"

@@ -1,10 +1,15 @@
-"""Left-to-right beam search with a cache, for the teacher."""
+"""Left-to-right beam search with a cache, for the teacher.
+
+What may never come out (padding, masks and the like) has no probability: it is left out before the softmax, as the
+production engine does it too.
+"""
 
 import torch
 from torch import Tensor
 
 from axenat.data.vocab import BOS, EOS
-from axenat.decode.parallel import Hypothesis
+from axenat.decode.hypothesis import Hypothesis
+from axenat.decode.passes import allowed_ids
 from axenat.model.layers import Cache
 from axenat.model.transformer import Encoded, Transformer
 
@@ -22,12 +27,15 @@ def beam_search(
     beam_size: int,
     length_penalty: float,
     banned: tuple[int, ...],
+    num_hypotheses: int = 1,
 ) -> list[list[Hypothesis]]:
-    """Finished hypotheses of each sentence, best first, by log-probability / length ** length_penalty.
+    """The best hypotheses of each sentence, best first, by log-probability / length ** length_penalty.
 
-    A sentence ends when `beam_size` hypotheses have ended, or earlier when no open one can still win.
+    A sentence ends when `beam_size` hypotheses have ended, or earlier when no open one can still be among the best.
+    Without a length penalty only the latter counts, for then an open one that is ahead stays ahead of those that ended.
     """
-    return _Search(model, source, source_lengths, beam_size, length_penalty, banned).run()
+    search = _Search(model, source, source_lengths, beam_size, length_penalty, banned, num_hypotheses)
+    return [found[:num_hypotheses] for found in search.run()]
 
 
 class _Search:
@@ -35,10 +43,12 @@ class _Search:
 
     def __init__(
         self, model: Transformer, source: Tensor, source_lengths: Tensor, beam: int, penalty: float,
-        banned: tuple[int, ...],
+        banned: tuple[int, ...], wanted: int,
     ) -> None:  # fmt: skip
         B, device = len(source), source.device
-        self.model, self.beam, self.penalty, self.banned = model, beam, penalty, list(banned)
+        self.model, self.beam, self.penalty, self.wanted = model, beam, penalty, min(wanted, beam)
+        self.allowed = allowed_ids(len(model.output_matrix), banned).to(device)
+        self.matrix = model.output_matrix[self.allowed]
         self.encoded = model.encode(source, source_lengths)
         self.cache: list[Cache | None] = [None] * len(self.encoded.memory)
         self.sentence = torch.arange(B, device=device)  # which sentence of the batch each row is
@@ -55,50 +65,51 @@ class _Search:
         while len(self.sentence):
             self._grow()
             self._drop_finished()
-        return [sorted(found, key=lambda one: -one.score)[: self.beam] for found in self.done]
+        return [sorted(found, key=lambda one: -one.score) for found in self.done]
 
     def _grow(self) -> None:
         """One more token for every open hypothesis."""
         length = self.tokens.shape[2]  # tokens after this step, without <bos>
-        log_probs, self.cache = self.model.decode_step(self.tokens[:, :, -1], length - 1, self.cache, self.encoded)
-        log_probs[:, :, self.banned] = -torch.inf
-        must_end = (self.longest == length)[:, None, None]
-        ending = log_probs[:, :, EOS].clone()
-        log_probs.masked_fill_(must_end, -torch.inf)
-        log_probs[:, :, EOS] = ending
-        B, k, V = log_probs.shape
-        best, place = (self.scores[:, :, None] + log_probs).view(B, k * V).topk(min(2 * k, k * V))
-        origin, token = place // V, place % V
-        ended = (token == EOS) & (best > -torch.inf)
-        self._finish(best, origin, ended, length)
-        open_scores = best.masked_fill(token == EOS, -torch.inf)
-        self.scores, slot = open_scores.topk(k)
+        states, self.cache = self.model.decode_step(self.tokens[:, :, -1], length - 1, self.cache, self.encoded)
+        best, origin, token = self._candidates(states)
+        possible = best > -torch.inf
+        last = (self.longest == length)[:, None]  # no more room: whatever stands is all there is
+        self._finish(best, origin, token, possible & ((token == EOS) | last), length)
+        self.scores, slot = best.masked_fill((token == EOS) | last, -torch.inf).topk(self.beam)
         origin, token = origin.gather(1, slot), token.gather(1, slot)
         history = self.tokens.gather(1, origin[:, :, None].expand(-1, -1, length))
         self.tokens = torch.cat([history, token[:, :, None]], dim=2)
-        rows = (torch.arange(B, device=origin.device)[:, None] * k + origin).flatten()
+        rows = (torch.arange(len(origin), device=origin.device)[:, None] * self.beam + origin).flatten()
         self.cache = [(keys[rows], values[rows]) for keys, values in _present(self.cache)]
 
-    def _finish(self, best: Tensor, origin: Tensor, ended: Tensor, length: int) -> None:
+    def _candidates(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Score, hypothesis and token (B 2k) of the best continuations: k of them go on even if k others end."""
+        logits = (states @ self.matrix.T).float()
+        B, k, V = logits.shape
+        scores = logits.sub_((logits.logsumexp(-1) - self.scores)[:, :, None])
+        best, place = scores.view(B, k * V).topk(min(2 * k, k * V))
+        return best, place // V, self.allowed[place % V]
+
+    def _finish(self, best: Tensor, origin: Tensor, token: Tensor, ends: Tensor, length: int) -> None:
         """Hypotheses that end among the best k of this step."""
-        for row, rank in ended[:, : self.beam].nonzero().tolist():
-            found = self.done[int(self.sentence[row])]
-            if len(found) < self.beam:
-                ids = [*self.tokens[row, origin[row, rank], 1:].tolist(), EOS]
-                found.append(Hypothesis(ids, float(best[row, rank]) / length**self.penalty))
+        for row, rank in ends[:, : self.beam].nonzero().tolist():
+            ids = [*self.tokens[row, origin[row, rank], 1:].tolist(), int(token[row, rank])]
+            score = float(best[row, rank]) / length**self.penalty
+            self.done[int(self.sentence[row])].append(Hypothesis(ids, score, ids[-1] == EOS))
 
     def _drop_finished(self) -> None:
         open_best = self.scores.max(1).values
         # Scores only fall, but a longer hypothesis divides them by more: this is the most it can reach.
         bound = (open_best / self.longest**self.penalty).tolist()
-        going = []
-        for row, sentence in enumerate(self.sentence.tolist()):
-            found = self.done[sentence]
-            settled = found and max(one.score for one in found) >= bound[row]
-            if bound[row] > -torch.inf and len(found) < self.beam and not settled:
-                going.append(row)
+        going = [row for row, sentence in enumerate(self.sentence.tolist()) if self._goes_on(sentence, bound[row])]
         if len(going) < len(self.sentence):
             self._keep(torch.tensor(going, dtype=torch.long, device=self.sentence.device))
+
+    def _goes_on(self, sentence: int, bound: float) -> bool:
+        found = self.done[sentence]
+        if bound == -torch.inf or (len(found) >= self.beam and self.penalty):
+            return False
+        return len(found) < self.wanted or sorted(one.score for one in found)[-self.wanted] < bound
 
     def _keep(self, rows: Tensor) -> None:
         self.sentence, self.longest = self.sentence[rows], self.longest[rows]

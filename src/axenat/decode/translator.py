@@ -1,26 +1,24 @@
 """A run's folder as a translator: lines of text in, lines of text out, in order."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from axenat.config import LEAST_TUNED, DecodeConfig, RunConfig
-from axenat.data.batches import pad, plan_batches
 from axenat.data.subwords import Subwords, undo
 from axenat.data.text import clean_line, detokenise, tokenise
 from axenat.data.vocab import EOS, Vocab, split_tokens
-from axenat.decode.beam import beam_search
-from axenat.decode.parallel import parallel_decode, shortest
+from axenat.decode.engines import Engine, engine_of
+from axenat.decode.hypothesis import Hypothesis
 from axenat.files import UserError, read_mapping, read_record
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
-from axenat.progress import progress
 from axenat.records import build
 from axenat.train.average import check_texts
 from axenat.train.checkpoint import load_tensors, load_weights
@@ -30,12 +28,17 @@ TEXT_KEYS = ("run", "source_language", "target_language", "joint")
 
 
 class Translation(NamedTuple):
-    """One line in its three forms, and its score."""
+    """One line in its three forms, its score, and whether it ended by itself."""
 
     text: str
     words: str
     subwords: str
     score: float
+    ended: bool = True
+    ids: tuple[int, ...] = ()  # as the decoder produced them, <eos> and blanks included
+
+
+EMPTY = Translation("", "", "", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ def new_model(folder: RunFolder, objective: Objective, source_vocab: Vocab, targ
 class Translator:
     """A trained model with all it needs to read and write text."""
 
-    def __init__(self, path: str | Path, device: torch.device) -> None:
+    def __init__(self, path: str | Path, device: torch.device, decoding: str | None = None, **changes: Any) -> None:
+        """Decodes as decode.yaml says, or as `decoding` and other `changes` of its keys say instead."""
         path = Path(path)
         if not path.is_dir():
             raise UserError(f"{path}: no such folder; give a run's folder, such as results/runs/teacher")
@@ -98,37 +102,67 @@ class Translator:
         load_weights(self.model, tensors, weights)
         self.model.to(device).eval()
         self.tuned_key = self.folder.run.tuned_key
-        decode = read_mapping(path / "decode.yaml")
-        for key in ("run", "tuned_key"):  # for readers of the file
-            decode.pop(key, None)
-        self.decode = build(DecodeConfig, decode, str(path / "decode.yaml"))
+        self.decode = self._settings(path / "decode.yaml", decoding, changes)
         tuned = path / "tuned.json"
         self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers
         self.num_cut = 0  # lines of the last call that were longer than the model's positions
         # Before tuning, the grid's first value serves.
         self.value = _tuned_value(tuned, LEAST_TUNED[self.tuned_key]) if tuned.exists() else self.grid[0]
 
+    def _settings(self, path: Path, decoding: str | None, changes: dict[str, Any]) -> DecodeConfig:
+        values = read_mapping(path)
+        for key in ("run", "tuned_key"):  # for readers of the file
+            values.pop(key, None)
+        decode = replace(build(DecodeConfig, values, str(path)), **changes)
+        return decode.named(decoding) if decoding else decode
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Made when something is to be decoded: some only look at the model."""
+        return engine_of(self.model, self.folder.run.objective, self.decode, self.device)
+
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
         """Plain text in; `value` stands in for the tuned length multiplier or penalty."""
-        language = self.folder.source_language
-        return self.translate_words([tokenise(clean_line(line), language) for line in lines], value)
+        return [found[0] for found in self.best_translations(self.tokenise(lines), 1, value)]
 
     def translate_words(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
-        """Tokenised text in. An empty line stays empty; what exceeds the model's positions is cut off."""
+        """Tokenised text in."""
+        return [found[0] for found in self.best_translations(lines, 1, value)]
+
+    def best_translations(
+        self,
+        lines: Sequence[str],
+        number: int,
+        value: float | None = None,
+        advance: Callable[[], None] = lambda: None,
+    ) -> list[list[Translation]]:
+        """Of tokenised text, best first, each another text; there may be fewer than asked for.
+
+        An empty line stays empty; what exceeds the model's positions is cut off. `advance` is called after each.
+        """
         value = self.value if value is None else value
         sources = [self.encode(line) for line in lines]
         self.num_cut = sum(self._is_cut(line, source) for line, source in zip(lines, sources, strict=True))
-        results = [Translation("", "", "", 0.0)] * len(lines)
-        filled = np.array([i for i, source in enumerate(sources) if len(source) > 1], dtype=np.int64)
-        if not len(filled):
+        results = [[EMPTY] for _ in lines]
+        filled = [i for i, source in enumerate(sources) if len(source) > 1]
+        if not filled:
             return results
-        lengths = np.array([len(sources[i]) for i in filled])
-        plan = list(plan_batches(lengths, lengths, self._rows(), seed=0, epoch=0, shuffle=False))
-        for rows in progress(plan, total=len(plan), desc="translate"):
-            outputs = self._decode([sources[i] for i in filled[rows]], value)
-            for i, (ids, score) in zip(filled[rows], outputs, strict=True):
-                results[i] = self._text(ids, score)
+        found = self.engine.decode([sources[i] for i in filled], value, number)
+        for row, hypotheses in found:
+            results[filled[row]] = self._different([self._text(one) for one in hypotheses])
+            advance()
         return results
+
+    @staticmethod
+    def _different(translations: list[Translation]) -> list[Translation]:
+        """Hypotheses that differ in blanks or splits alone are one translation."""
+        first: dict[str, Translation] = {}
+        for one in translations:
+            first.setdefault(one.words, one)
+        return list(first.values())
+
+    def tokenise(self, lines: Iterable[str]) -> list[str]:
+        return [tokenise(clean_line(line), self.folder.source_language) for line in lines]
 
     def encode(self, words: str) -> list[int]:
         ids = self.source_vocab.encode(self.source_subwords.apply(words))
@@ -142,28 +176,8 @@ class Translator:
         ids = self.target_vocab.encode(self.target_subwords.apply(words))
         return [*ids[: self.model.max_positions - 1], EOS]
 
-    def _rows(self) -> int:
-        """The token budget of a batch of sources, each of which becomes several hypotheses."""
-        copies = self.decode.beam_size if self.objective.causal else self.decode.num_length_candidates
-        return max(1, self.decode.tokens_per_batch // copies)
-
-    @torch.inference_mode()
-    def _decode(self, sources: list[list[int]], value: float) -> list[tuple[list[int], float]]:
-        source, lengths = (tensor.to(self.device) for tensor in pad(sources))
-        if self.objective.causal:
-            found = beam_search(
-                self.model, source, lengths, beam_size=self.decode.beam_size, length_penalty=value,
-                banned=self.objective.banned,
-            )  # fmt: skip
-            best = [hypotheses[0] for hypotheses in found]
-        else:
-            best = parallel_decode(
-                self.model, source, lengths, num_length_candidates=self.decode.num_length_candidates,
-                length_multiplier=value, banned=self.objective.banned, least=shortest(self.folder.run.objective.eos),
-            )  # fmt: skip
-        return [(self.objective.read_out(one.ids), one.score) for one in best]
-
-    def _text(self, ids: list[int], score: float) -> Translation:
-        subwords = " ".join(self.target_vocab.decode(ids))
+    def _text(self, found: Hypothesis) -> Translation:
+        subwords = " ".join(self.target_vocab.decode(self.objective.read_out(found.ids)))
         words = undo(subwords)
-        return Translation(detokenise(words, self.folder.target_language), words, subwords, score)
+        text = detokenise(words, self.folder.target_language)
+        return Translation(text, words, subwords, found.score, found.ended, tuple(found.ids))

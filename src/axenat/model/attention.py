@@ -63,6 +63,14 @@ class CrossAttention(nn.Module):
         key, value = self.key_value(encoded).chunk(2, dim=-1)
         return _split(key, self.heads), _split(value, self.heads)
 
+    def weights(self, states: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
+        """(B h m s): how much each position looks at each source token; `forward` never holds them."""
+        query, key = _split(self.query(states), self.heads), memory[0]
+        scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(-1)
+
     def forward(self, states: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
         query = _split(self.query(states), self.heads)
         attended = F.scaled_dot_product_attention(query, *memory, attn_mask=mask)

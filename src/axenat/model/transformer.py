@@ -122,14 +122,14 @@ class Transformer(nn.Module):
     def decode_step(
         self, tokens: Tensor, position: int, cache: list[Cache | None], encoded: Encoded
     ) -> tuple[Tensor, list[Cache | None]]:
-        """Log-probabilities (B k V) of what follows `tokens` (B k); the cache holds all before, (B*k h t d)."""
+        """States (B k D) of what comes after `tokens` (B k); the cache holds all before, (B*k h t d)."""
         states = self.target_tokens(tokens) + self.target_positions.weight[position]
         states = self.dropout(states)
         grown: list[Cache | None] = []
         for layer, past, memory in zip(self.decoder_layers(), cache, encoded.memory, strict=True):
             states, past = layer.step(states, past, memory, encoded.mask)
             grown.append(past)
-        return (states @ self.output_matrix.T).float().log_softmax(-1), grown
+        return states, grown
 
 
 def _bert_init(module: nn.Module, std: float) -> None:

@@ -1,16 +1,28 @@
-"""`axenat translate`: plain text in, translations out, line by line."""
+"""`axenat translate`: plain text in, translations out, line by line.
+
+An empty line stays empty. A line beyond the model's positions is cut there; how many were is told at the end.
+With --n-best, --scores or --alignments the output has columns, separated by tabs: the number of the line (with
+--n-best), the translation, its score, and pairs of words such as 0-0 1-2: source and target, counted from 0.
+"""
 
 import argparse
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
+from typing import IO, Any
 
-from axenat.decode.translator import Translator
-from axenat.files import decode_lines, read_lines, write_lines
+from axenat.config import STUDENT_ENGINES, TEACHER_ENGINES
+from axenat.decode.translator import Translation, Translator
+from axenat.decode.word_alignment import word_alignments
+from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines
+from axenat.progress import long_work
 from axenat.train.devices import device_of, use_threads
 
 log = logging.getLogger(__name__)
+LINES_AT_ONCE = 4096  # enough for full batches of any length
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,28 +31,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, help="file to write (default: standard output)")
     parser.add_argument("--tokenised", type=Path, help="also write the tokenised words here")
     parser.add_argument("--subwords", type=Path, help="also write the subwords here")
+    parser.add_argument("--decode", metavar="NAME", help="beam1, ell1, ell5-t4 and so on (default: as the run says)")
+    parser.add_argument("--n-best", type=int, metavar="N", help="up to N translations of each line, best first")
+    parser.add_argument("--scores", action="store_true", help="also the score: log-probability by length")
+    parser.add_argument("--alignments", action="store_true", help="also the source word that each word looks at")
+    engines = ("auto", *TEACHER_ENGINES, *STUDENT_ENGINES[1:])
+    parser.add_argument("--engine", choices=engines, help="what decodes (default: as the run says)")
+    parser.add_argument("--precision", choices=("auto", "float32", "float16", "int8"), help="of the engine")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    parser.add_argument(
+        "--lines-at-once", type=int, metavar="N",
+        help=f"translations come out after so many lines (default: {LINES_AT_ONCE}; 1 on a terminal)",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
-    translator = Translator(args.model, device_of(args.device))
-    lines = read_lines(args.input) if args.input else list(decode_lines(sys.stdin.buffer, "standard input"))
-    translations = translator.translate(lines)
-    if translator.num_cut:
+    for flag, value in (("--n-best", args.n_best), ("--lines-at-once", args.lines_at_once)):
+        if value is not None and value < 1:
+            raise UserError(f"{flag} {value}: must be at least 1")
+    changes = {key: value for key in ("engine", "precision") if (value := getattr(args, key))}
+    translator = Translator(args.model, device_of(args.device), args.decode, **changes)
+    typed = args.input is None and sys.stdin.isatty()
+    lines = iter_lines(args.input) if args.input else decode_lines(sys.stdin.buffer, "standard input")
+    num_lines = num_cut = 0
+    with ExitStack() as stack:
+        text = stack.enter_context(atomic(args.output)) if args.output else sys.stdout
+        also = {
+            form: stack.enter_context(atomic(path))
+            for form, path in (("words", args.tokenised), ("subwords", args.subwords)) if path
+        }  # fmt: skip
+        advance = stack.enter_context(long_work(_total(args.input), unit="line", tell_end=False))
+        for block in _blocks(lines, args.lines_at_once or (1 if typed else LINES_AT_ONCE)):
+            words = translator.tokenise(block)
+            found = translator.best_translations(words, args.n_best or 1)
+            _write(text, translator, words, found, num_lines, args)
+            for form, stream in also.items():
+                stream.writelines(f"{getattr(best[0], form)}\n" for best in found)
+            num_lines, num_cut = num_lines + len(block), num_cut + translator.num_cut
+            advance(num_lines)
+    if num_cut:
         longest = translator.model.max_positions - 1
-        log.warning("%d of %d lines were cut to the model's %d subwords", translator.num_cut, len(lines), longest)
-    _write(args.output, (one.text for one in translations))
-    if args.tokenised:
-        write_lines(args.tokenised, (one.words for one in translations))
-    if args.subwords:
-        write_lines(args.subwords, (one.subwords for one in translations))
+        log.warning("%d of %d lines were cut to the model's %d subwords", num_cut, num_lines, longest)
 
 
-def _write(path: Path | None, lines: Iterable[str]) -> None:
-    if path:
-        write_lines(path, lines)
-        return
-    for line in lines:
-        print(line)
+def _total(path: Path | None) -> int | None:
+    return count_lines(path) if path else None
+
+
+def _blocks(lines: Iterator[str], size: int) -> Iterator[list[str]]:
+    while block := list(islice(lines, size)):
+        yield block
+
+
+def _write(
+    stream: IO[str], translator: Translator, words: list[str], found: list[list[Translation]], first: int, args: Any
+) -> None:
+    rows = [(number, one) for number, best in enumerate(found) for one in best]
+    columns = [[one.text for _, one in rows]]
+    if args.n_best:
+        columns.insert(0, [str(first + number + 1) for number, _ in rows])
+    if args.scores:
+        columns.append([f"{one.score:.4f}" for _, one in rows])
+    if args.alignments:
+        pairs = word_alignments(translator, [words[number] for number, _ in rows], [one for _, one in rows])
+        columns.append([" ".join(f"{source}-{target}" for source, target in line) for line in pairs])
+    stream.writelines("\t".join(row) + "\n" for row in zip(*columns, strict=True))
+    stream.flush()

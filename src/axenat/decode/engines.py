@@ -1,0 +1,150 @@
+"""What decodes: torch everywhere, and where they are installed CTranslate2 for teachers, ONNX Runtime for students."""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from importlib.util import find_spec
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from axenat.config import DecodeConfig, ObjectiveConfig
+from axenat.data.batches import pad, plan_batches
+from axenat.decode.beam import beam_search
+from axenat.decode.hypothesis import Hypothesis
+from axenat.decode.parallel import parallel_decode, shortest
+from axenat.decode.passes import Passes, TorchPasses
+from axenat.files import UserError
+from axenat.model.transformer import Transformer
+from axenat.objectives.registry import objective_of
+
+
+class Engine(Protocol):
+    name: str
+    precision: str
+
+    def decode(
+        self, sources: Sequence[list[int]], value: float, num_hypotheses: int = 1
+    ) -> Iterator[tuple[int, list[Hypothesis]]]:
+        """Hypotheses of each source, best first, with its number, as they get done.
+
+        `value` is the length penalty or the length multiplier.
+        """
+
+
+class TorchBeam:
+    name = "torch"
+
+    def __init__(
+        self, model: Transformer, banned: tuple[int, ...], decode: DecodeConfig, device: torch.device, precision: str
+    ) -> None:
+        self.model, self.banned, self.settings, self.device, self.precision = model, banned, decode, device, precision
+
+    @torch.inference_mode()
+    def decode(
+        self, sources: Sequence[list[int]], value: float, num_hypotheses: int = 1
+    ) -> Iterator[tuple[int, list[Hypothesis]]]:
+        beam = self.settings.beam_size
+        for rows in batches(sources, self.settings.tokens_per_batch // beam):
+            source, lengths = (tensor.to(self.device) for tensor in pad([sources[row] for row in rows]))
+            found = beam_search(
+                self.model, source, lengths, beam_size=beam, length_penalty=value, banned=self.banned,
+                num_hypotheses=num_hypotheses,
+            )  # fmt: skip
+            yield from zip(rows, found, strict=True)
+
+
+class Parallel:
+    """Masked models, whatever runs their two passes."""
+
+    def __init__(
+        self, name: str, passes: Passes, decode: DecodeConfig, least: int, device: torch.device, precision: str
+    ) -> None:
+        self.name, self.passes, self.settings, self.least = name, passes, decode, least
+        self.device, self.precision = device, precision
+
+    @torch.inference_mode()
+    def decode(
+        self, sources: Sequence[list[int]], value: float, num_hypotheses: int = 1
+    ) -> Iterator[tuple[int, list[Hypothesis]]]:
+        ell = self.settings.num_length_candidates
+        for rows in batches(sources, self.settings.tokens_per_batch // ell):
+            source, lengths = (tensor.to(self.device) for tensor in pad([sources[row] for row in rows]))
+            found = parallel_decode(
+                self.passes, source, lengths, num_length_candidates=ell, length_multiplier=value, least=self.least,
+                rank_norm=self.settings.rank_norm, iterations=self.settings.iterations,
+            )  # fmt: skip
+            yield from ((row, best[:num_hypotheses]) for row, best in zip(rows, found, strict=True))
+
+
+def batches(sources: Sequence[list[int]], tokens: int) -> Iterator[list[int]]:
+    """Numbers of sources of similar length, at most so many tokens with their padding."""
+    lengths = np.array([len(source) for source in sources])
+    for rows in plan_batches(lengths, lengths, max(1, tokens), seed=0, epoch=0, shuffle=False):
+        yield rows.tolist()
+
+
+def engine_of(
+    model: Transformer,
+    trained_with: ObjectiveConfig,
+    decode: DecodeConfig,
+    device: torch.device,
+    *,
+    latency: bool = False,
+) -> Engine:
+    """As the configuration says; `auto` takes what is fastest here. All of torch's threads are used.
+
+    With `latency`, they work on one batch together where they would else have several at once.
+    """
+    objective, least = objective_of(trained_with), shortest(trained_with.eos)
+    name = _chosen(decode.engine, objective.causal, device)
+    precision = decode.precision
+    if precision == "auto":
+        precision = "float16" if device.type == "cuda" else "float32"
+    if name == "ctranslate2":
+        from axenat.decode.ctranslate2_beam import CTranslate2Beam
+
+        threads = torch.get_num_threads()
+        return CTranslate2Beam(model, objective.banned, decode, device, precision, threads, latency)
+    if name == "onnx":
+        from axenat.decode.onnx_passes import OnnxPasses
+
+        passes: Passes = OnnxPasses(model, objective.banned, precision=precision, threads=torch.get_num_threads())
+        return Parallel(name, passes, decode, least, device, precision)
+    model = _in_precision(model, precision, device)
+    if objective.causal:
+        return TorchBeam(model, objective.banned, decode, device, precision)
+    return Parallel(name, TorchPasses(model, objective.banned), decode, least, device, precision)
+
+
+def _chosen(engine: str, causal: bool, device: torch.device) -> str:
+    fast, packages = ("ctranslate2", ("ctranslate2",)) if causal else ("onnx", ("onnx", "onnxruntime"))
+    if engine == "torch":
+        return engine
+    if engine not in ("auto", fast):
+        kind = "left_to_right" if causal else "masked"
+        raise UserError(f"decode.engine {engine} does not decode a {kind} model; allowed are auto, torch, {fast}")
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing and engine == fast:
+        raise UserError(f"decode.engine {engine} needs {missing[0]}; pip install 'axenat[fast]', or choose torch")
+    if missing or not _knows(fast, device):
+        if engine == fast:
+            raise UserError(f"decode.engine {engine} cannot use {device.type} here; choose torch, or --device cpu")
+        return "torch"
+    return fast
+
+
+def _knows(engine: str, device: torch.device) -> bool:
+    if engine == "onnx":
+        return device.type == "cpu"
+    from axenat.decode.ctranslate2_beam import supports
+
+    return supports(device)
+
+
+def _in_precision(model: Transformer, precision: str, device: torch.device) -> Transformer:
+    if precision == "float32":
+        return model
+    if precision == "float16" and device.type == "cuda":
+        return deepcopy(model).half()
+    raise UserError(f"decode.precision {precision}: torch decodes in float32, and on a GPU also in float16")
