@@ -1,5 +1,6 @@
 """CTranslate2 finds what our own beam search finds, whatever batch a sentence is in."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,10 +8,12 @@ from hypothesis import strategies as st
 
 from axenat.config import DecodeConfig
 from axenat.data.vocab import EOS
+from axenat.decode.beam import longest_output
 from axenat.decode.ctranslate2_beam import LARGEST_WEIGHT, CTranslate2Beam, specification
 from axenat.decode.engines import TorchBeam
 from axenat.files import UserError
 from tests import tiny
+from tests.reference.search import next_log_probs
 
 CPU = torch.device("cpu")
 BANNED = (0, 1, 4, 5)
@@ -67,3 +70,46 @@ def test_batch_order_budget_and_threads_change_nothing(seed, beam, order, tokens
     together = found_by(production(network, beam, threads=2, tokens=tokens), [SOURCES[i] for i in order])
     assert_same(together, [alone[i] for i in order])
     assert_same(found_by(production(network, beam, threads=2, latency=True)), alone)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 1000))
+def test_a_beam_of_one_is_greedy(seed) -> None:
+    network = model(seed)
+    for source, (found,) in zip(SOURCES, found_by(production(network, beam=1)), strict=True):
+        ids: list[int] = []
+        with torch.inference_mode():
+            while ids[-1:] != [EOS] and len(ids) < longest_output(len(source), 12):
+                following = next_log_probs(network, source, ids, [3, 6, 7, 8, 9])
+                ids.append(max(following, key=lambda token: following[token]))
+        assert found.ids == ids
+
+
+def test_quantised_weights_leave_room_for_a_sum_of_two_products() -> None:
+    spec = specification(model(1), quantised=True)
+    for linear in (
+        spec.decoder.projection,
+        spec.encoder.layer[0].ffn.linear_0,
+        *spec.decoder.layer[0].attention.linear,
+    ):
+        weight = linear.weight.numpy()
+        assert weight.dtype == np.int8
+        assert (np.abs(weight).max(axis=1) == LARGEST_WEIGHT).all()
+        assert 2 * 255 * LARGEST_WEIGHT < 2**15
+    exact = model(1).output_matrix.detach().numpy()
+    projection = spec.decoder.projection
+    rounded = projection.weight.numpy() / projection.weight_scale.numpy()[:, None]
+    assert np.abs(rounded - exact).max() <= np.abs(exact).max() / LARGEST_WEIGHT / 2 + 1e-6
+
+
+def test_int8_scores_what_float32_scores_but_for_rounding() -> None:
+    network = model(3, width=64, hidden=128, init_std=0.1)
+    exact, rounded = (found_by(production(network, precision=precision)) for precision in ("float32", "int8"))
+    for one, two in zip(exact, rounded, strict=True):
+        assert two[0].score == pytest.approx(one[0].score, rel=0.05)
+    assert exact != rounded
+
+
+def test_a_precision_that_the_device_cannot_do_is_one_sentence() -> None:
+    with pytest.raises(UserError, match="float16: ctranslate2 cannot do it on this cpu; allowed are float32, int8"):
+        production(model(1), precision="float16")

@@ -9,20 +9,24 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from axenat.data.batches import pad
-from axenat.data.vocab import EOS, MASK
+from axenat.data.vocab import BLANK, EOS, MASK
 from axenat.decode.parallel import SHORTEST, length_candidates, parallel_decode, shortest
 from axenat.decode.passes import TorchPasses, repeat
 from tests import tiny
+from tests.reference.mask_predict import mask_predict_slowly
 
 BANNED = (0, 1, 4)
 SOURCES = [[6, 7, 8, EOS], [8, EOS], [7, 7, EOS], [6, 8, 6, 8, 9, EOS]]
 
 
-@torch.inference_mode()
 def decode(network, sources, ell=3, multiplier=1.0, banned=BANNED, **how):
+    return [found[0] for found in candidates(network, sources, ell, multiplier, banned, **how)]
+
+
+@torch.inference_mode()
+def candidates(network, sources, ell=3, multiplier=1.0, banned=BANNED, **how):
     passes = TorchPasses(network, banned)
-    found = parallel_decode(passes, *pad(sources), num_length_candidates=ell, length_multiplier=multiplier, **how)
-    return [candidates[0] for candidates in found]
+    return parallel_decode(passes, *pad(sources), num_length_candidates=ell, length_multiplier=multiplier, **how)
 
 
 def logits_for(*ranked: int, classes: int = 200) -> torch.Tensor:
@@ -118,3 +122,50 @@ def test_more_candidates_never_lower_the_score() -> None:
     scores = torch.tensor([[one.score for one in decode(network, SOURCES, ell)] for ell in (1, 2, 4, 8)])
     assert (scores.diff(dim=0) >= -1e-6).all()
     assert_close(scores[-1], scores.max(0).values, rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 200), st.integers(1, 5), st.sampled_from([0.5, 1.0, 3.0]))
+def test_candidates_come_best_first_each_of_another_length(seed, ell, multiplier) -> None:
+    for found in candidates(tiny.model(seed=seed), SOURCES, ell, multiplier):
+        scores, lengths = [one.score for one in found], [len(one.ids) for one in found]
+        assert scores == sorted(scores, reverse=True)
+        assert 1 <= len(set(lengths)) == len(lengths) <= ell
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 200), st.integers(1, 10), st.sampled_from([(0, 1, 4), (0, 1, 4, BLANK)]))
+def test_further_passes_hide_the_least_certain_and_every_blank(seed, iterations, banned) -> None:
+    network = tiny.model(seed=seed)
+    together = candidates(network, SOURCES, 2, banned=banned, iterations=iterations)
+    for source, found in zip(SOURCES, together, strict=True):
+        for one in found:
+            with torch.inference_mode():
+                ids, log_probs = mask_predict_slowly(network, source, len(one.ids), iterations, banned)
+            assert one.ids == ids
+            assert math.isclose(one.score, sum(log_probs) / len(ids), rel_tol=1e-4)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 200), st.sampled_from([1, 4]))
+def test_candidates_may_be_ranked_by_other_norms(seed, iterations) -> None:
+    network = tiny.model(seed=seed)
+    by = {
+        norm: candidates(network, SOURCES, 4, rank_norm=norm, iterations=iterations)
+        for norm in ("positions", "tokens", "sum")
+    }
+    for one, two, three in zip(*by.values(), strict=True):
+        mean = {tuple(found.ids): found.score for found in one}
+        for found in three:
+            assert math.isclose(found.score, mean[tuple(found.ids)] * len(found.ids), rel_tol=1e-4)
+        for found in two:
+            tokens = max(1, sum(token != BLANK for token in found.ids))
+            assert math.isclose(found.score, mean[tuple(found.ids)] * len(found.ids) / tokens, rel_tol=1e-4)
+
+
+def test_logits_in_slices_change_nothing(monkeypatch) -> None:
+    network = tiny.model(seed=2)
+    whole = candidates(network, SOURCES)
+    monkeypatch.setattr("axenat.decode.passes.LOGITS_AT_ONCE", 16)
+    for one, two in zip(whole, candidates(network, SOURCES), strict=True):
+        assert [found.ids for found in one] == [found.ids for found in two]

@@ -114,7 +114,13 @@ class Translator:
         for key in ("run", "tuned_key"):  # for readers of the file
             values.pop(key, None)
         decode = replace(build(DecodeConfig, values, str(path)), **changes)
-        return decode.named(decoding) if decoding else decode
+        if not decoding:
+            return decode
+        kind = "beam" if self.objective.causal else "ell"
+        decode = decode.named(decoding)
+        if not decoding.startswith(kind):
+            raise UserError(f"{decoding} does not decode a {self.folder.run.objective.name} model; use such as {kind}5")
+        return decode
 
     @cached_property
     def engine(self) -> Engine:

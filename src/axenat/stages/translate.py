@@ -77,7 +77,8 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _total(path: Path | None) -> int | None:
-    return count_lines(path) if path else None
+    """None for what can be read only once."""
+    return count_lines(path) if path and path.is_file() else None
 
 
 def _blocks(lines: Iterator[str], size: int) -> Iterator[list[str]]:

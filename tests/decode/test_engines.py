@@ -1,0 +1,81 @@
+"""Which engine decodes, and that all of them say the same about a line, whatever stands beside it."""
+
+import random
+
+import pytest
+import torch
+
+from axenat.config import OBJECTIVE_NAMES, STUDENT_ENGINES, TEACHER_ENGINES, DecodeConfig, ObjectiveConfig
+from axenat.decode import engines
+from axenat.decode.engines import engine_of
+from axenat.decode.translator import Translator
+from axenat.files import UserError
+from tests import tiny
+
+CPU = torch.device("cpu")
+WORDS = ["the", "a", "old", "man", "woman", "buys", "sees", "red", "car", "today", "."]
+rng = random.Random(1)
+LINES = [" ".join(rng.choices(WORDS, k=rng.randint(0, 15))) for _ in range(40)]
+PAIRS = [
+    ("left_to_right", "torch"), ("left_to_right", "ctranslate2"),
+    ("masked", "torch"), ("masked", "onnx"), ("axe", "torch"), ("axe", "onnx"),
+]  # fmt: skip
+
+
+def translator(tmp_path, objective: str, engine: str, **decode) -> Translator:
+    return Translator(tiny.run_folder(tmp_path / "toy", objective, **decode), CPU, engine=engine)
+
+
+def made(objective: str, device: torch.device = CPU, **decode):
+    network = tiny.model(predicts_length=objective != "left_to_right")
+    return engine_of(network, ObjectiveConfig(name=objective), DecodeConfig(**decode), device)
+
+
+@pytest.mark.parametrize(("objective", "engine"), PAIRS)
+def test_batch_order_and_padding_change_no_translation(tmp_path, objective, engine) -> None:
+    together = translator(tmp_path, objective, engine).best_translations(LINES, 3)
+    few = translator(tmp_path, objective, engine, tokens_per_batch=60).best_translations(LINES[::-1], 3)[::-1]
+    alone = translator(tmp_path, objective, engine)
+    for line, one, two in zip(LINES, together, few, strict=True):
+        (three,) = alone.best_translations([line], 3)
+        assert [found.words for found in one] == [found.words for found in two] == [found.words for found in three]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
+def test_every_engine_gives_the_same_translations(tmp_path, objective) -> None:
+    names = TEACHER_ENGINES if objective == "left_to_right" else STUDENT_ENGINES
+    one, two = (translator(tmp_path, objective, name).translate(LINES) for name in names)
+    assert [found.ids for found in one] == [found.ids for found in two]
+    assert [found.score for found in one] == pytest.approx([found.score for found in two], rel=1e-4)
+
+
+@pytest.mark.parametrize(("objective", "fast"), [("left_to_right", "ctranslate2"), ("masked", "onnx"), ("axe", "onnx")])
+def test_auto_takes_the_fast_one_where_it_is_installed_and_knows_the_device(monkeypatch, objective, fast) -> None:
+    assert made(objective).name == fast
+    monkeypatch.setattr(engines, "find_spec", lambda package: None)
+    assert made(objective).name == "torch"
+    with pytest.raises(
+        UserError, match=rf"decode.engine {fast} needs .*; pip install 'axenat\[fast\]', or choose torch"
+    ):
+        made(objective, engine=fast)
+
+
+def test_on_a_gpu_students_stay_with_torch_and_so_do_teachers_if_ctranslate2_has_no_cuda() -> None:
+    gpu = torch.device("cuda")
+    assert engines._chosen("auto", False, gpu) == "torch"
+    assert engines._chosen("auto", True, gpu) == "torch"  # no machine of ours has a GPU that it could see
+    with pytest.raises(UserError, match="engine onnx cannot use cuda here; choose torch, or --device cpu"):
+        engines._chosen("onnx", False, gpu)
+
+
+@pytest.mark.parametrize(("objective", "engine"), [("left_to_right", "onnx"), ("axe", "ctranslate2")])
+def test_an_engine_for_another_kind_of_model_is_refused(objective, engine) -> None:
+    with pytest.raises(UserError, match=f"decode.engine {engine} does not decode a .* model; allowed are auto, torch,"):
+        made(objective, engine=engine)
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_torch_has_no_small_precision_on_a_cpu(precision) -> None:
+    with pytest.raises(UserError, match=f"{precision}: torch decodes in float32, and on a GPU also in float16"):
+        made("axe", engine="torch", precision=precision)
+    assert made("axe", engine="torch").precision == "float32"
