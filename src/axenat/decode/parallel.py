@@ -1,11 +1,12 @@
-"""One-pass decoding of conditional masked models: guess lengths, fill every position at once, keep the best."""
-
-from dataclasses import dataclass
+"""Decoding of conditional masked models: guess lengths, fill every position at once, keep the best."""
 
 import torch
 from torch import Tensor
 
-from axenat.model.transformer import Encoded, Transformer
+from axenat.data.vocab import BLANK, MASK
+from axenat.decode.hypothesis import Hypothesis
+from axenat.decode.passes import Passes, Sources
+from axenat.losses.rows import within
 from axenat.objectives.masking import blank_page, scaled
 
 SHORTEST = 2  # a token and <eos>
@@ -14,12 +15,6 @@ SHORTEST = 2  # a token and <eos>
 def shortest(eos: str) -> int:
     """The least length that is tried; without <eos> one token, which for an empty translation is <eos> after all."""
     return SHORTEST if eos == "keep" else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    ids: list[int]
-    score: float
 
 
 def length_candidates(
@@ -33,45 +28,60 @@ def length_candidates(
     return scaled(likeliest, multiplier).clamp(least, longest)
 
 
-def repeat(encoded: Encoded, times: int) -> Encoded:
-    """Each sentence `times` times, side by side."""
-    memory = [(k.repeat_interleave(times, 0), v.repeat_interleave(times, 0)) for k, v in encoded.memory]
-    mask = None if encoded.mask is None else encoded.mask.repeat_interleave(times, 0)
-    return Encoded(memory, mask, encoded.length_logits)
-
-
 def parallel_decode(
-    model: Transformer,
+    passes: Passes,
     source: Tensor,
     source_lengths: Tensor,
     *,
     num_length_candidates: int,
     length_multiplier: float,
-    banned: tuple[int, ...],
     least: int = SHORTEST,
-) -> list[Hypothesis]:
-    """The best candidate of each sentence by mean log-probability over all its positions.
-
-    Differs from the paper: it says nothing of padding, masks and the like; here they are never produced.
-    """
-    encoded = model.encode(source, source_lengths)
-    assert encoded.length_logits is not None
+    rank_norm: str = "positions",
+    iterations: int = 1,
+) -> list[list[Hypothesis]]:
+    """The candidates of each sentence, one a length, best first."""
+    sources = passes.read(source, source_lengths)
     lengths = length_candidates(
-        encoded.length_logits, num_length_candidates, length_multiplier, model.max_positions, least
+        sources.length_logits, num_length_candidates, length_multiplier, passes.max_positions, least
     )
+    rows = lengths.flatten()
+    ids, log_probs = mask_predict(passes, rows, sources, iterations)
+    scores = log_probs.sum(1) / _norm(rank_norm, ids, rows)
+    # Multiplied and clamped, two lengths may have become one.
+    again = (lengths[:, :, None] == lengths[:, None, :]).tril(-1).any(2)
+    scores = scores.view(lengths.shape).masked_fill(again, -torch.inf)
+    order = scores.argsort(1, descending=True, stable=True).tolist()
     B, ell = lengths.shape
-    canvas = blank_page(lengths.flatten())
-    states = model.decode(canvas.ids, canvas.lengths, repeat(encoded, ell), causal=False)
-    logits = (states @ model.output_matrix.T).float()
-    log_norm = logits.logsumexp(-1)
-    logits[:, :, list(banned)] = -torch.inf
-    best, ids = logits.max(-1)
-    inside = torch.arange(ids.shape[1], device=ids.device) < canvas.lengths[:, None]
-    scores = ((best - log_norm) * inside).sum(1) / canvas.lengths
-    winner = scores.view(B, ell).argmax(1) + torch.arange(B, device=ids.device) * ell
+    tokens, sizes, values = ids.view(B, ell, -1).tolist(), lengths.tolist(), scores.tolist()
     return [
-        Hypothesis(row[:length].tolist(), float(score))
-        for row, length, score in zip(
-            ids[winner].cpu(), canvas.lengths[winner].cpu(), scores[winner].cpu(), strict=True
-        )
+        [Hypothesis(tokens[b][i][: sizes[b][i]], values[b][i]) for i in order[b] if values[b][i] > -torch.inf]
+        for b in range(B)
     ]
+
+
+def _norm(rank_norm: str, ids: Tensor, lengths: Tensor) -> Tensor:
+    """What a candidate's log-probability is divided by."""
+    if rank_norm == "positions":
+        return lengths
+    if rank_norm == "tokens":
+        return (within(lengths, ids.shape[1]) & (ids != BLANK)).sum(1).clamp(min=1)
+    return torch.ones_like(lengths)
+
+
+def mask_predict(passes: Passes, lengths: Tensor, sources: Sources, iterations: int) -> tuple[Tensor, Tensor]:
+    """Tokens and log-probabilities after so many passes, each of which predicts the least certain tokens again.
+
+    After the first of T passes, pass t hides n * (T - t) / T of n tokens, rounded down, and at least one; those that
+    stay keep the probability they had. A blank is never shown: no decoder input of the training held one.
+    """
+    canvas = blank_page(lengths).ids
+    ids, log_probs = passes.fill(canvas, lengths, sources)
+    inside = within(lengths, canvas.shape[1])
+    for t in range(1, iterations):
+        number = (lengths * (iterations - t) // iterations).clamp(min=1)
+        rank = log_probs.masked_fill(~inside, torch.inf).argsort(1, stable=True).argsort(1)
+        hidden = inside & ((rank < number[:, None]) | (ids == BLANK))
+        new_ids, new_log_probs = passes.fill(ids.masked_fill(hidden, MASK), lengths, sources)
+        ids = torch.where(hidden, new_ids, ids)
+        log_probs = torch.where(hidden, new_log_probs, log_probs)
+    return ids, log_probs
