@@ -1,0 +1,184 @@
+"""A masked model's network as three ONNX graphs: read the sources, fill the canvases, choose the tokens.
+
+Padding is never computed: states are rows (R D) of real tokens only, which every attention lays out as sentences and
+takes in again. Biases have no nodes of their own: the fused operators after each product add them.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, TensorProto, helper
+from torch import Tensor, nn
+
+from axenat.model.attention import CrossAttention, SelfAttention
+from axenat.model.layers import FeedForward
+from axenat.model.transformer import Transformer
+
+OPSETS = {"": 21, "com.microsoft": 1}
+IR_VERSION = 10  # of opset 21
+FUSED = ("BiasGelu", "DynamicQuantizeMatMul", "FusedMatMul", "MultiHeadAttention", "SkipLayerNormalization")
+FLOAT, INT8, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64
+TYPES = {"float32": FLOAT, "int8": INT8, "int64": INT64}
+
+
+class Program(NamedTuple):
+    """A graph whose weights lie outside it: protobuf holds 2 GB at most, and would copy them."""
+
+    model: ModelProto
+    weights: dict[str, NDArray[Any]]
+
+
+class Graph:
+    """Nodes and weights while they are collected; a value is known by its name."""
+
+    def __init__(self, *, int8: bool) -> None:
+        self.int8, self.nodes, self.weights = int8, list[NodeProto](), dict[str, NDArray[Any]]()
+        self.shapes: list[TensorProto] = []
+
+    def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
+        """The name of its last output."""
+        names = [f"{kind}{len(self.nodes)}_{i}" for i in range(outputs)]
+        domain = "com.microsoft" if kind in FUSED else ""
+        self.nodes.append(helper.make_node(kind, inputs, names, names[0], domain=domain, **attributes))
+        return names[-1]
+
+    def weight(self, tensor: Tensor) -> str:
+        name = f"weight{len(self.weights)}"
+        self.weights[name] = tensor.detach().cpu().contiguous().numpy()  # the model's own memory, where it can be
+        return name
+
+    def numbers(self, *values: int) -> str:
+        """Inside the graph, where shapes are inferred from them."""
+        name = f"numbers{len(self.shapes)}"
+        self.shapes.append(helper.make_tensor(name, INT64, [len(values)], values))
+        return name
+
+    def product(self, states: str, matrix: Tensor) -> str:
+        """states (R i) @ matrix (o i), transposed."""
+        if not self.int8:
+            return self.op("FusedMatMul", states, self.weight(matrix), transB=1)
+        whole, scale = quantised(matrix)
+        return self.op("DynamicQuantizeMatMul", states, self.weight(whole.T), self.weight(scale))
+
+    def program(self, inputs: dict[str, tuple[int, int]], outputs: dict[str, tuple[str, int]]) -> Program:
+        """Inputs with type and rank; outputs with the value that they name, and type."""
+        self.nodes += [helper.make_node("Identity", [value], [name]) for name, (value, _) in outputs.items()]
+        graph = helper.make_graph(
+            self.nodes,
+            "axenat",
+            [helper.make_tensor_value_info(name, kind, [None] * rank) for name, (kind, rank) in inputs.items()],
+            [helper.make_tensor_value_info(name, kind, None) for name, (_, kind) in outputs.items()],
+            self.shapes + [_outside(name, array) for name, array in self.weights.items()],
+        )
+        opsets = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
+        return Program(helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION), self.weights)
+
+
+def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole numbers, and a scale for each row.
+
+    Seven bits: the AVX2 kernel adds pairs of products in 16 bits, where those of eight bits do not fit.
+    """
+    most = 63
+    scale = matrix.detach().abs().amax(1).clamp(min=1e-12) / most
+    return (matrix.detach() / scale[:, None]).round().to(torch.int8), scale
+
+
+def _outside(name: str, array: NDArray[Any]) -> TensorProto:
+    tensor = TensorProto(name=name, dims=array.shape, data_type=TYPES[str(array.dtype)])
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="memory")
+    return tensor
+
+
+def reader(model: Transformer, *, int8: bool) -> Program:
+    """Keys and values of every decoder layer (B s D), and length logits.
+
+    The rows of the B LENGTH tokens come first, then those of the source tokens.
+    """
+    assert model.lengths is not None
+    g = Graph(int8=int8)
+    D = model.lengths.embedding_dim
+    tokens = _embedded(g, model.source_tokens, model.source_positions)
+    shape = g.op("Concat", g.op("Shape", "lengths"), g.numbers(D), axis=0)
+    states = g.op("Concat", g.op("Expand", g.weight(model.lengths.weight[0]), shape), tokens, axis=0)
+    for layer in model.encoder:
+        attended = _self_attention(g, layer.attention, states)
+        states = _add_and_norm(g, attended, states, layer.attention.out.bias, layer.norms[0])
+        states = _add_and_norm(g, _feed_forward(g, layer.feed_forward, states), states, layer.feed_forward[2].bias,
+                               layer.norms[1])  # fmt: skip
+    number = g.op("Shape", "lengths")
+    first = g.op("Slice", states, g.numbers(0), number)
+    memory = g.op("Slice", states, number, g.numbers(np.iinfo(np.int64).max))
+    outputs = {"length_logits": (g.op("FusedMatMul", first, g.weight(model.lengths.weight), transB=1), FLOAT)}
+    for i, layer in enumerate(model.decoder_layers()):
+        key, value = layer.cross_attention.key_value.weight.chunk(2)
+        outputs[f"key{i}"] = g.op("Gather", g.product(memory, key), "source_place"), FLOAT
+        outputs[f"value{i}"] = g.op("Gather", g.product(memory, value), "source_place"), FLOAT
+    inputs = {"tokens": (INT64, 1), "positions": (INT64, 1), "rows": (INT64, 1), "place": (INT64, 2),
+              "lengths": (INT32, 1), "source_place": (INT64, 2)}  # fmt: skip
+    return g.program(inputs, outputs)
+
+
+def filler(model: Transformer, *, int8: bool) -> Program:
+    """The decoder's states (R D) at the tokens of all canvases, those of one source side by side."""
+    g = Graph(int8=int8)
+    states = _embedded(g, model.target_tokens, model.target_positions)
+    inputs = {"tokens": (INT64, 1), "positions": (INT64, 1), "rows": (INT64, 1), "place": (INT64, 2),
+              "lengths": (INT32, 1), "place_of_source": (INT64, 2), "source_lengths": (INT32, 1)}  # fmt: skip
+    for i, layer in enumerate(model.decoder_layers()):
+        attended = _self_attention(g, layer.attention, states)
+        states = _add_and_norm(g, attended, states, layer.attention.out.bias, layer.norms[0])
+        attended = _cross_attention(g, layer.cross_attention, states, f"key{i}", f"value{i}")
+        states = _add_and_norm(g, attended, states, layer.cross_attention.out.bias, layer.norms[1])
+        states = _add_and_norm(g, _feed_forward(g, layer.feed_forward, states), states, layer.feed_forward[2].bias,
+                               layer.norms[2])  # fmt: skip
+        inputs |= {f"key{i}": (FLOAT, 3), f"value{i}": (FLOAT, 3)}
+    return g.program(inputs, {"states": (states, FLOAT)})
+
+
+def chooser(matrix: Tensor, allowed: Tensor, *, int8: bool) -> Program:
+    """The likeliest of the allowed tokens at each row of states, and its log-probability."""
+    g = Graph(int8=int8)
+    log_probs = g.op("LogSoftmax", g.product("states", matrix[allowed]))  # several times quicker than ReduceLogSumExp
+    place = g.op("TopK", log_probs, g.numbers(1), outputs=2)
+    best = place.removesuffix("1") + "0"
+    flat = g.numbers(-1)
+    ids = g.op("Gather", g.weight(allowed), g.op("Reshape", place, flat))
+    return g.program({"states": (FLOAT, 2)}, {"ids": (ids, INT64), "log_probs": (g.op("Reshape", best, flat), FLOAT)})
+
+
+def _embedded(g: Graph, tokens: nn.Embedding, positions: nn.Embedding) -> str:
+    words = g.op("Gather", g.weight(tokens.weight), "tokens")
+    return g.op("Add", words, g.op("Gather", g.weight(positions.weight), "positions"))
+
+
+def _self_attention(g: Graph, attention: SelfAttention, states: str) -> str:
+    laid_out = [g.op("Gather", g.product(states, part), "place") for part in attention.qkv.weight.chunk(3)]
+    bias = g.weight(attention.qkv.bias)
+    attended = g.op("MultiHeadAttention", *laid_out, bias, "lengths", num_heads=attention.heads)
+    return g.product(_taken_in(g, attended, attention.out), attention.out.weight)
+
+
+def _cross_attention(g: Graph, attention: CrossAttention, states: str, key: str, value: str) -> str:
+    query = g.op("Gather", g.product(states, attention.query.weight), "place_of_source")
+    bias = g.weight(torch.cat([attention.query.bias, attention.key_value.bias]))
+    attended = g.op("MultiHeadAttention", query, key, value, bias, "source_lengths", num_heads=attention.heads)
+    return g.product(_taken_in(g, attended, attention.out), attention.out.weight)
+
+
+def _taken_in(g: Graph, laid_out: str, out: nn.Linear) -> str:
+    """(B m D) -> (R D)"""
+    return g.op("Gather", g.op("Reshape", laid_out, g.numbers(-1, out.in_features)), "rows")
+
+
+def _feed_forward(g: Graph, layer: FeedForward, states: str) -> str:
+    hidden = g.op("BiasGelu", g.product(states, layer[0].weight), g.weight(layer[0].bias))
+    return g.product(hidden, layer[2].weight)
+
+
+def _add_and_norm(g: Graph, block: str, states: str, bias: Tensor, norm: nn.LayerNorm) -> str:
+    around = (g.weight(norm.weight), g.weight(norm.bias), g.weight(bias))
+    return g.op("SkipLayerNormalization", block, states, *around, epsilon=norm.eps)
