@@ -50,7 +50,7 @@ def parallel_decode(
     # Multiplied and clamped, two lengths may have become one.
     again = (lengths[:, :, None] == lengths[:, None, :]).tril(-1).any(2)
     scores = scores.view(lengths.shape).masked_fill(again, -torch.inf)
-    order = scores.argsort(1, descending=True, stable=True).tolist()
+    order = scores.argsort(dim=1, descending=True, stable=True).tolist()
     B, ell = lengths.shape
     tokens, sizes, values = ids.view(B, ell, -1).tolist(), lengths.tolist(), scores.tolist()
     return [
@@ -79,7 +79,7 @@ def mask_predict(passes: Passes, lengths: Tensor, sources: Sources, iterations: 
     inside = within(lengths, canvas.shape[1])
     for t in range(1, iterations):
         number = (lengths * (iterations - t) // iterations).clamp(min=1)
-        rank = log_probs.masked_fill(~inside, torch.inf).argsort(1, stable=True).argsort(1)
+        rank = log_probs.masked_fill(~inside, torch.inf).argsort(dim=1, stable=True).argsort(1)
         hidden = inside & ((rank < number[:, None]) | (ids == BLANK))
         new_ids, new_log_probs = passes.fill(ids.masked_fill(hidden, MASK), lengths, sources)
         ids = torch.where(hidden, new_ids, ids)
