@@ -1,7 +1,7 @@
 """A masked model's network as three ONNX graphs: read the sources, fill the canvases, choose the tokens.
 
 Padding is never computed: states are rows (R D) of real tokens only, which every attention lays out as sentences and
-takes in again. Biases have no nodes of their own: the fused operators after each product add them.
+takes in again. Biases have no nodes of their own: products or the fused operators after them add them.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from axenat.model.transformer import Transformer
 
 OPSETS = {"": 21, "com.microsoft": 1}
 IR_VERSION = 10  # of opset 21
-FUSED = ("BiasGelu", "DynamicQuantizeMatMul", "FusedMatMul", "MultiHeadAttention", "SkipLayerNormalization")
+FUSED = ("BiasGelu", "DynamicQuantizeMatMul", "MultiHeadAttention")
 FLOAT, INT8, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64
 TYPES = {"float32": FLOAT, "int8": INT8, "int64": INT64}
 
@@ -55,12 +55,13 @@ class Graph:
         self.shapes.append(helper.make_tensor(name, INT64, [len(values)], values))
         return name
 
-    def product(self, states: str, matrix: Tensor) -> str:
-        """states (R i) @ matrix (o i), transposed."""
+    def product(self, states: str, matrix: Tensor, bias: Tensor | None = None) -> str:
+        """states (R i) @ matrix (o i) transposed, plus bias (o)."""
+        added = [] if bias is None else [self.weight(bias)]
         if not self.int8:
-            return self.op("FusedMatMul", states, self.weight(matrix), transB=1)
+            return self.op("Gemm", states, self.weight(matrix), *added, transB=1)
         whole, scale = quantised(matrix)
-        return self.op("DynamicQuantizeMatMul", states, self.weight(whole.T), self.weight(scale))
+        return self.op("DynamicQuantizeMatMul", states, self.weight(whole.T), self.weight(scale), "", *added)
 
     def program(self, inputs: dict[str, tuple[int, int]], outputs: dict[str, tuple[str, int]]) -> Program:
         """Inputs with type and rank; outputs with the value that they name, and type."""
@@ -100,19 +101,16 @@ def reader(model: Transformer, *, int8: bool) -> Program:
     """
     assert model.lengths is not None
     g = Graph(int8=int8)
-    D = model.lengths.embedding_dim
     tokens = _embedded(g, model.source_tokens, model.source_positions)
-    shape = g.op("Concat", g.op("Shape", "lengths"), g.numbers(D), axis=0)
+    number = g.op("Shape", "lengths")
+    shape = g.op("Concat", number, g.numbers(model.lengths.embedding_dim), axis=0)
     states = g.op("Concat", g.op("Expand", g.weight(model.lengths.weight[0]), shape), tokens, axis=0)
     for layer in model.encoder:
-        attended = _self_attention(g, layer.attention, states)
-        states = _add_and_norm(g, attended, states, layer.attention.out.bias, layer.norms[0])
-        states = _add_and_norm(g, _feed_forward(g, layer.feed_forward, states), states, layer.feed_forward[2].bias,
-                               layer.norms[1])  # fmt: skip
-    number = g.op("Shape", "lengths")
+        states = _add_and_norm(g, states, _self_attention(g, layer.attention, states), layer.norms[0])
+        states = _add_and_norm(g, states, _feed_forward(g, layer.feed_forward, states), layer.norms[1])
     first = g.op("Slice", states, g.numbers(0), number)
     memory = g.op("Slice", states, number, g.numbers(np.iinfo(np.int64).max))
-    outputs = {"length_logits": (g.op("FusedMatMul", first, g.weight(model.lengths.weight), transB=1), FLOAT)}
+    outputs = {"length_logits": (g.op("Gemm", first, g.weight(model.lengths.weight), transB=1), FLOAT)}
     for i, layer in enumerate(model.decoder_layers()):
         key, value = layer.cross_attention.key_value.weight.chunk(2)
         outputs[f"key{i}"] = g.op("Gather", g.product(memory, key), "source_place"), FLOAT
@@ -129,12 +127,10 @@ def filler(model: Transformer, *, int8: bool) -> Program:
     inputs = {"tokens": (INT64, 1), "positions": (INT64, 1), "rows": (INT64, 1), "place": (INT64, 2),
               "lengths": (INT32, 1), "place_of_source": (INT64, 2), "source_lengths": (INT32, 1)}  # fmt: skip
     for i, layer in enumerate(model.decoder_layers()):
-        attended = _self_attention(g, layer.attention, states)
-        states = _add_and_norm(g, attended, states, layer.attention.out.bias, layer.norms[0])
+        states = _add_and_norm(g, states, _self_attention(g, layer.attention, states), layer.norms[0])
         attended = _cross_attention(g, layer.cross_attention, states, f"key{i}", f"value{i}")
-        states = _add_and_norm(g, attended, states, layer.cross_attention.out.bias, layer.norms[1])
-        states = _add_and_norm(g, _feed_forward(g, layer.feed_forward, states), states, layer.feed_forward[2].bias,
-                               layer.norms[2])  # fmt: skip
+        states = _add_and_norm(g, states, attended, layer.norms[1])
+        states = _add_and_norm(g, states, _feed_forward(g, layer.feed_forward, states), layer.norms[2])
         inputs |= {f"key{i}": (FLOAT, 3), f"value{i}": (FLOAT, 3)}
     return g.program(inputs, {"states": (states, FLOAT)})
 
@@ -159,26 +155,28 @@ def _self_attention(g: Graph, attention: SelfAttention, states: str) -> str:
     laid_out = [g.op("Gather", g.product(states, part), "place") for part in attention.qkv.weight.chunk(3)]
     bias = g.weight(attention.qkv.bias)
     attended = g.op("MultiHeadAttention", *laid_out, bias, "lengths", num_heads=attention.heads)
-    return g.product(_taken_in(g, attended, attention.out), attention.out.weight)
+    return _taken_in(g, attended, attention.out)
 
 
 def _cross_attention(g: Graph, attention: CrossAttention, states: str, key: str, value: str) -> str:
     query = g.op("Gather", g.product(states, attention.query.weight), "place_of_source")
     bias = g.weight(torch.cat([attention.query.bias, attention.key_value.bias]))
     attended = g.op("MultiHeadAttention", query, key, value, bias, "source_lengths", num_heads=attention.heads)
-    return g.product(_taken_in(g, attended, attention.out), attention.out.weight)
+    return _taken_in(g, attended, attention.out)
 
 
-def _taken_in(g: Graph, laid_out: str, out: nn.Linear) -> str:
+def _taken_in(g: Graph, attended: str, out: nn.Linear) -> str:
     """(B m D) -> (R D)"""
-    return g.op("Gather", g.op("Reshape", laid_out, g.numbers(-1, out.in_features)), "rows")
+    rows = g.op("Gather", g.op("Reshape", attended, g.numbers(-1, out.in_features)), "rows")
+    return g.product(rows, out.weight, out.bias)
 
 
 def _feed_forward(g: Graph, layer: FeedForward, states: str) -> str:
     hidden = g.op("BiasGelu", g.product(states, layer[0].weight), g.weight(layer[0].bias))
-    return g.product(hidden, layer[2].weight)
+    return g.product(hidden, layer[2].weight, layer[2].bias)
 
 
-def _add_and_norm(g: Graph, block: str, states: str, bias: Tensor, norm: nn.LayerNorm) -> str:
-    around = (g.weight(norm.weight), g.weight(norm.bias), g.weight(bias))
-    return g.op("SkipLayerNormalization", block, states, *around, epsilon=norm.eps)
+def _add_and_norm(g: Graph, states: str, block: str, norm: nn.LayerNorm) -> str:
+    """Two nodes: the one that fuses them, SkipLayerNormalization, is several times slower."""
+    weight, bias = g.weight(norm.weight), g.weight(norm.bias)
+    return g.op("LayerNormalization", g.op("Add", states, block), weight, bias, epsilon=norm.eps)

@@ -1,10 +1,11 @@
 """The two passes of a conditional masked model on ONNX Runtime: quicker than torch on a CPU."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import onnxruntime as ort
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from axenat.data.vocab import PAD
@@ -12,32 +13,32 @@ from axenat.decode import passes
 from axenat.decode.onnx_graph import Program, chooser, filler, reader
 from axenat.decode.passes import Sources, allowed_ids
 from axenat.files import UserError
-from axenat.losses.rows import within
 from axenat.model.transformer import Transformer
 
 PRECISIONS = ("float32", "int8")
 
+Array = NDArray[Any]
+
 
 class Layout(NamedTuple):
-    """How rows, the tokens of all sentences, lie among their padding."""
+    """How rows, the tokens of all sentences, lie among their padding. In numpy: at batch one torch takes its time."""
 
-    rows: Tensor  # (R,) where each row lies in the flattened batch
-    place: Tensor  # (B m) which row lies there; any at padding
-    positions: Tensor  # (R,) in their sentences
+    rows: Array  # (R,) where each row lies in the flattened batch
+    place: Array  # (B m) which row lies there; any at padding
+    positions: Array  # (R,) in their sentences
 
     @classmethod
-    def of(cls, lengths: Tensor, m: int) -> "Layout":
-        inside = within(lengths, m)
-        rows = inside.flatten().nonzero().flatten()
-        place = (inside.flatten().cumsum(0) - 1).view(inside.shape)
-        return cls(rows, place, rows % m)
+    def of(cls, lengths: Array, m: int) -> "Layout":
+        inside = np.arange(m) < lengths[:, None]
+        rows = np.flatnonzero(inside)
+        return cls(rows, (inside.cumsum() - 1).reshape(inside.shape), rows % m)
 
 
 class Memory(NamedTuple):
     """What the decoder attends to."""
 
-    values: dict[str, ort.OrtValue]  # keys and values of each layer
-    lengths: Tensor
+    values: dict[str, Array]  # keys and values of each layer
+    lengths: Array
 
 
 class OnnxPasses:
@@ -56,49 +57,45 @@ class OnnxPasses:
 
     def read(self, source: Tensor, source_lengths: Tensor) -> Sources:
         B, s = source.shape
-        rows, place, positions = Layout.of(source_lengths, s)
+        lengths = source_lengths.numpy()
+        rows, place, positions = Layout.of(lengths, s)
         # The LENGTH token stands before each source; its B rows stand before all others.
-        first = torch.arange(B)
+        first = np.arange(B)
         found = self.reader(
-            tokens=source.flatten()[rows],
+            tokens=source.numpy().reshape(-1)[rows],
             positions=positions,
-            rows=torch.cat([first * (s + 1), rows + rows // s + 1]),
-            place=torch.cat([first[:, None], place + B], 1),
-            lengths=(source_lengths + 1).int(),
+            rows=np.concatenate([first * (s + 1), rows + rows // s + 1]),
+            place=np.concatenate([first[:, None], place + B], 1),
+            lengths=(lengths + 1).astype(np.int32),
             source_place=place,
         )
-        length_logits = torch.from_numpy(found.pop("length_logits").numpy())
+        length_logits = torch.from_numpy(found.pop("length_logits"))
         length_logits[:, 0] = -torch.inf
-        return Sources(Memory(found, source_lengths.int()), length_logits)
+        return Sources(Memory(found, lengths.astype(np.int32)), length_logits)
 
     def fill(self, canvas: Tensor, lengths: Tensor, sources: Sources) -> tuple[Tensor, Tensor]:
         memory: Memory = sources.memory
         m = canvas.shape[1]
         if m > self.max_positions:
             raise UserError(f"model.max_positions is {self.max_positions}, but a canvas has {m} positions; raise it")
-        rows, place, positions = Layout.of(lengths, m)
+        rows, place, positions = Layout.of(lengths.numpy(), m)
         states = self.filler(
-            tokens=canvas.flatten()[rows],
+            tokens=canvas.numpy().reshape(-1)[rows],
             positions=positions,
             rows=rows,
             place=place,
-            lengths=lengths.int(),
-            place_of_source=place.view(len(memory.lengths), -1),
+            lengths=lengths.numpy().astype(np.int32),
+            place_of_source=place.reshape(len(memory.lengths), -1),
             source_lengths=memory.lengths,
             **memory.values,
         )["states"]
-        ids = torch.full_like(canvas, PAD)
-        log_probs = torch.zeros(canvas.shape)
-        found = [self.chooser(states=part) for part in self._slices(states)]
-        ids.view(-1)[rows] = torch.cat([torch.from_numpy(part["ids"].numpy()) for part in found])
-        log_probs.view(-1)[rows] = torch.cat([torch.from_numpy(part["log_probs"].numpy()) for part in found])
-        return ids, log_probs
-
-    def _slices(self, states: ort.OrtValue) -> Sequence[ort.OrtValue | Tensor]:
+        ids, log_probs = np.full(canvas.shape, PAD), np.zeros(canvas.shape, np.float32)
         at_once = max(1, passes.LOGITS_AT_ONCE // self.num_allowed)
-        if states.shape()[0] <= at_once:
-            return [states]
-        return torch.from_numpy(states.numpy()).split(at_once)
+        for start in range(0, len(rows), at_once):
+            part = slice(start, start + at_once)
+            best = self.chooser(states=states[part])
+            ids.reshape(-1)[rows[part]], log_probs.reshape(-1)[rows[part]] = best["ids"], best["log_probs"]
+        return torch.from_numpy(ids), torch.from_numpy(log_probs)
 
 
 class Session:
@@ -116,10 +113,5 @@ class Session:
         )
         self.outputs = [output.name for output in self.session.get_outputs()]
 
-    def __call__(self, **inputs: Tensor | ort.OrtValue) -> dict[str, ort.OrtValue]:
-        given = {
-            name: ort.OrtValue.ortvalue_from_numpy(value.numpy()) if isinstance(value, Tensor) else value
-            for name, value in inputs.items()
-        }
-        found = self.session.run_with_ort_values(self.outputs, given)
-        return dict(zip(self.outputs, found, strict=True))
+    def __call__(self, **inputs: Array) -> dict[str, Array]:
+        return dict(zip(self.outputs, self.session.run(None, inputs), strict=True))
