@@ -18,9 +18,11 @@ from axenat.model.transformer import Transformer
 
 OPSETS = {"": 21, "com.microsoft": 1}
 IR_VERSION = 10  # of opset 21
-FUSED = ("BiasGelu", "DynamicQuantizeMatMul", "MultiHeadAttention")
-FLOAT, INT8, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64
-TYPES = {"float32": FLOAT, "int8": INT8, "int64": INT64}
+FUSED = ("BiasGelu", "MatMulIntegerToFloat", "MultiHeadAttention")
+FLOAT, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
+TYPES = {"float32": FLOAT, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int64": INT64}
+# What every attention needs to know: embedded (R D), rows (R), place (B m), lengths (B).
+LAID_OUT = {"embedded": (FLOAT, 2), "rows": (INT64, 1), "place": (INT64, 2), "lengths": (INT32, 1)}
 
 
 class Program(NamedTuple):
@@ -36,6 +38,7 @@ class Graph:
     def __init__(self, *, int8: bool) -> None:
         self.int8, self.nodes, self.weights = int8, list[NodeProto](), dict[str, NDArray[Any]]()
         self.shapes: list[TensorProto] = []
+        self.whole: dict[str, tuple[str, str, str, str]] = {}
 
     def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
         """The name of its last output."""
@@ -60,8 +63,22 @@ class Graph:
         added = [] if bias is None else [self.weight(bias)]
         if not self.int8:
             return self.op("Gemm", states, self.weight(matrix), *added, transB=1)
-        whole, scale = quantised(matrix)
-        return self.op("DynamicQuantizeMatMul", states, self.weight(whole.T), self.weight(scale), "", *added)
+        (whole, most, unit, middle), (weight, scale) = self._quantised(states), quantised(matrix)
+        parts = (whole, self.weight(weight), unit, self.weight(scale), middle)
+        product = self.op("Mul", self.op("MatMulIntegerToFloat", *parts), most)
+        return self.op("Add", product, *added) if added else product
+
+    def _quantised(self, states: str) -> tuple[str, str, str, str]:
+        """Whole numbers in -127..127 around 128, the largest value of each row, and the two constants.
+
+        DynamicQuantizeMatMul has one scale for the batch, so that a sentence's translation would depend on the others.
+        """
+        if states not in self.whole:
+            unit, middle = self.weight(torch.tensor(1 / 127)), self.weight(torch.tensor(128, dtype=torch.uint8))
+            most = self.op("ReduceMax", self.op("Abs", states), self.numbers(-1), keepdims=1)
+            whole = self.op("QuantizeLinear", self.op("Div", states, most), unit, middle)
+            self.whole[states] = whole, most, unit, middle
+        return self.whole[states]
 
     def program(self, inputs: dict[str, tuple[int, int]], outputs: dict[str, tuple[str, int]]) -> Program:
         """Inputs with type and rank; outputs with the value that they name, and type."""
@@ -78,13 +95,13 @@ class Graph:
 
 
 def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Whole numbers, and a scale for each row.
+    """Whole numbers (i o) of a matrix (o i), and a scale for each of its rows.
 
     Seven bits: the AVX2 kernel adds pairs of products in 16 bits, where those of eight bits do not fit.
     """
-    most = 63
-    scale = matrix.detach().abs().amax(1).clamp(min=1e-12) / most
-    return (matrix.detach() / scale[:, None]).round().to(torch.int8), scale
+    weights = matrix.detach().cpu().numpy()
+    scale = np.maximum(np.abs(weights).max(1), np.finfo(np.float32).tiny) / 63
+    return torch.from_numpy(np.rint(weights / scale[:, None]).astype(np.int8).T), torch.from_numpy(scale)
 
 
 def _outside(name: str, array: NDArray[Any]) -> TensorProto:
@@ -95,19 +112,17 @@ def _outside(name: str, array: NDArray[Any]) -> TensorProto:
 
 
 def reader(model: Transformer, *, int8: bool) -> Program:
-    """Keys and values of every decoder layer (B s D), and length logits.
+    """Keys and values of every decoder layer (B s D), and length logits, from embedded sources.
 
     The rows of the B LENGTH tokens come first, then those of the source tokens.
     """
     assert model.lengths is not None
     g = Graph(int8=int8)
-    tokens = _embedded(g, model.source_tokens, model.source_positions)
-    number = g.op("Shape", "lengths")
-    shape = g.op("Concat", number, g.numbers(model.lengths.embedding_dim), axis=0)
-    states = g.op("Concat", g.op("Expand", g.weight(model.lengths.weight[0]), shape), tokens, axis=0)
+    states = "embedded"
     for layer in model.encoder:
         states = _add_and_norm(g, states, _self_attention(g, layer.attention, states), layer.norms[0])
         states = _add_and_norm(g, states, _feed_forward(g, layer.feed_forward, states), layer.norms[1])
+    number = g.op("Shape", "lengths")
     first = g.op("Slice", states, g.numbers(0), number)
     memory = g.op("Slice", states, number, g.numbers(np.iinfo(np.int64).max))
     outputs = {"length_logits": (g.op("Gemm", first, g.weight(model.lengths.weight), transB=1), FLOAT)}
@@ -115,17 +130,14 @@ def reader(model: Transformer, *, int8: bool) -> Program:
         key, value = layer.cross_attention.key_value.weight.chunk(2)
         outputs[f"key{i}"] = g.op("Gather", g.product(memory, key), "source_place"), FLOAT
         outputs[f"value{i}"] = g.op("Gather", g.product(memory, value), "source_place"), FLOAT
-    inputs = {"tokens": (INT64, 1), "positions": (INT64, 1), "rows": (INT64, 1), "place": (INT64, 2),
-              "lengths": (INT32, 1), "source_place": (INT64, 2)}  # fmt: skip
-    return g.program(inputs, outputs)
+    return g.program({**LAID_OUT, "source_place": (INT64, 2)}, outputs)
 
 
 def filler(model: Transformer, *, int8: bool) -> Program:
-    """The decoder's states (R D) at the tokens of all canvases, those of one source side by side."""
+    """The decoder's states (R D) from embedded canvases, those of one source side by side."""
     g = Graph(int8=int8)
-    states = _embedded(g, model.target_tokens, model.target_positions)
-    inputs = {"tokens": (INT64, 1), "positions": (INT64, 1), "rows": (INT64, 1), "place": (INT64, 2),
-              "lengths": (INT32, 1), "place_of_source": (INT64, 2), "source_lengths": (INT32, 1)}  # fmt: skip
+    states = "embedded"
+    inputs = {**LAID_OUT, "place_of_source": (INT64, 2), "source_lengths": (INT32, 1)}
     for i, layer in enumerate(model.decoder_layers()):
         states = _add_and_norm(g, states, _self_attention(g, layer.attention, states), layer.norms[0])
         attended = _cross_attention(g, layer.cross_attention, states, f"key{i}", f"value{i}")
@@ -135,20 +147,15 @@ def filler(model: Transformer, *, int8: bool) -> Program:
     return g.program(inputs, {"states": (states, FLOAT)})
 
 
-def chooser(matrix: Tensor, allowed: Tensor, *, int8: bool) -> Program:
-    """The likeliest of the allowed tokens at each row of states, and its log-probability."""
+def chooser(matrix: Tensor, banned: tuple[int, ...], *, int8: bool) -> Program:
+    """The likeliest token at each row of states, and its log-probability; a bias leaves none to what is banned."""
     g = Graph(int8=int8)
-    log_probs = g.op("LogSoftmax", g.product("states", matrix[allowed]))  # several times quicker than ReduceLogSumExp
-    place = g.op("TopK", log_probs, g.numbers(1), outputs=2)
-    best = place.removesuffix("1") + "0"
-    flat = g.numbers(-1)
-    ids = g.op("Gather", g.weight(allowed), g.op("Reshape", place, flat))
-    return g.program({"states": (FLOAT, 2)}, {"ids": (ids, INT64), "log_probs": (g.op("Reshape", best, flat), FLOAT)})
-
-
-def _embedded(g: Graph, tokens: nn.Embedding, positions: nn.Embedding) -> str:
-    words = g.op("Gather", g.weight(tokens.weight), "tokens")
-    return g.op("Add", words, g.op("Gather", g.weight(positions.weight), "positions"))
+    bias = torch.zeros(len(matrix))
+    bias[list(banned)] = -torch.inf
+    log_probs = g.op("LogSoftmax", g.product("states", matrix, bias))  # several times quicker than ReduceLogSumExp
+    ids = g.op("TopK", log_probs, g.numbers(1), outputs=2)
+    best = ids.removesuffix("1") + "0"
+    return g.program({"states": (FLOAT, 2)}, {"ids": (ids, INT64), "log_probs": (best, FLOAT)})
 
 
 def _self_attention(g: Graph, attention: SelfAttention, states: str) -> str:

@@ -11,27 +11,13 @@ from torch import Tensor
 from axenat.data.vocab import PAD
 from axenat.decode import passes
 from axenat.decode.onnx_graph import Program, chooser, filler, reader
-from axenat.decode.passes import Sources, allowed_ids
+from axenat.decode.passes import Sources
 from axenat.files import UserError
 from axenat.model.transformer import Transformer
 
 PRECISIONS = ("float32", "int8")
 
 Array = NDArray[Any]
-
-
-class Layout(NamedTuple):
-    """How rows, the tokens of all sentences, lie among their padding. In numpy: at batch one torch takes its time."""
-
-    rows: Array  # (R,) where each row lies in the flattened batch
-    place: Array  # (B m) which row lies there; any at padding
-    positions: Array  # (R,) in their sentences
-
-    @classmethod
-    def of(cls, lengths: Array, m: int) -> "Layout":
-        inside = np.arange(m) < lengths[:, None]
-        rows = np.flatnonzero(inside)
-        return cls(rows, (inside.cumsum() - 1).reshape(inside.shape), rows % m)
 
 
 class Memory(NamedTuple):
@@ -48,22 +34,23 @@ class OnnxPasses:
         if precision not in PRECISIONS:
             raise UserError(f"the precision is {precision!r}; allowed are {', '.join(PRECISIONS)}")
         int8 = precision == "int8"
-        self.max_positions = model.max_positions
-        allowed = allowed_ids(len(model.output_matrix), banned)
-        self.num_allowed = len(allowed)
+        self.max_positions, self.vocabulary = model.max_positions, len(model.output_matrix)
+        assert model.lengths is not None
+        self.length_token = _numpy(model.lengths.weight[:1])
+        self.source = _numpy(model.source_tokens.weight), _numpy(model.source_positions.weight)
+        self.target = _numpy(model.target_tokens.weight), _numpy(model.target_positions.weight)
         self.reader = Session(reader(model, int8=int8), threads)
         self.filler = Session(filler(model, int8=int8), threads)
-        self.chooser = Session(chooser(model.output_matrix, allowed, int8=int8), threads)
+        self.chooser = Session(chooser(model.output_matrix, banned, int8=int8), threads)
 
     def read(self, source: Tensor, source_lengths: Tensor) -> Sources:
         B, s = source.shape
         lengths = source_lengths.numpy()
-        rows, place, positions = Layout.of(lengths, s)
+        rows, place = layout(lengths, s)
         # The LENGTH token stands before each source; its B rows stand before all others.
         first = np.arange(B)
         found = self.reader(
-            tokens=source.numpy().reshape(-1)[rows],
-            positions=positions,
+            embedded=np.concatenate([self.length_token.repeat(B, 0), embedded(source, rows, *self.source)]),
             rows=np.concatenate([first * (s + 1), rows + rows // s + 1]),
             place=np.concatenate([first[:, None], place + B], 1),
             lengths=(lengths + 1).astype(np.int32),
@@ -78,10 +65,9 @@ class OnnxPasses:
         m = canvas.shape[1]
         if m > self.max_positions:
             raise UserError(f"model.max_positions is {self.max_positions}, but a canvas has {m} positions; raise it")
-        rows, place, positions = Layout.of(lengths.numpy(), m)
+        rows, place = layout(lengths.numpy(), m)
         states = self.filler(
-            tokens=canvas.numpy().reshape(-1)[rows],
-            positions=positions,
+            embedded=embedded(canvas, rows, *self.target),
             rows=rows,
             place=place,
             lengths=lengths.numpy().astype(np.int32),
@@ -90,12 +76,30 @@ class OnnxPasses:
             **memory.values,
         )["states"]
         ids, log_probs = np.full(canvas.shape, PAD), np.zeros(canvas.shape, np.float32)
-        at_once = max(1, passes.LOGITS_AT_ONCE // self.num_allowed)
+        at_once = max(1, passes.LOGITS_AT_ONCE // self.vocabulary)
         for start in range(0, len(rows), at_once):
             part = slice(start, start + at_once)
             best = self.chooser(states=states[part])
-            ids.reshape(-1)[rows[part]], log_probs.reshape(-1)[rows[part]] = best["ids"], best["log_probs"]
+            ids.flat[rows[part]], log_probs.flat[rows[part]] = best["ids"], best["log_probs"]
         return torch.from_numpy(ids), torch.from_numpy(log_probs)
+
+
+def layout(lengths: Array, m: int) -> tuple[Array, Array]:
+    """Where each row, a token of some sentence, lies in the flattened batch (R,), and which row lies where (B m).
+
+    At padding any row will do. In numpy: at batch one torch would take longer over it than over a layer.
+    """
+    inside = np.arange(m) < lengths[:, None]
+    return np.flatnonzero(inside), (inside.cumsum() - 1).reshape(inside.shape)
+
+
+def embedded(ids: Tensor, rows: Array, tokens: Array, positions: Array) -> Array:
+    """(R D). Outside the graphs, which would copy the tables."""
+    return tokens.take(ids.numpy().take(rows), 0) + positions.take(rows % ids.shape[1], 0)  # type: ignore[no-any-return]
+
+
+def _numpy(weight: Tensor) -> Array:
+    return weight.detach().cpu().numpy()
 
 
 class Session:
@@ -104,7 +108,8 @@ class Session:
     def __init__(self, program: Program, threads: int) -> None:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
-        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads sleep
+        options.log_severity_level = 3  # errors only
         weights = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in program.weights.items()}
         options.add_external_initializers(list(weights), list(weights.values()))
         self.weights = weights  # the session looks into their memory
