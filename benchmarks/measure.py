@@ -16,12 +16,18 @@ import torch
 from axenat.files import write_json
 
 
-def arguments(description: str | None, argv: list[str] | None, rounds: int) -> argparse.Namespace:
-    """What every benchmark is told; the number of threads is taken at once."""
+def arguments(
+    description: str | None,
+    argv: list[str] | None,
+    rounds: int,
+    add: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
+) -> argparse.Namespace:
+    """What every benchmark is told, and what `add` adds; the number of threads is taken at once."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="where the results go")
     parser.add_argument("--rounds", type=int, default=rounds, help="interleaved runs (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    add(parser)
     args = parser.parse_args(argv)
     if args.threads:
         torch.set_num_threads(args.threads)

@@ -155,7 +155,7 @@ class Translator:
             return results
         found = self.engine.decode([sources[i] for i in filled], value, number)
         for row, hypotheses in found:
-            results[filled[row]] = self._different([self._text(one) for one in hypotheses])
+            results[filled[row]] = self._different([self.text(one) for one in hypotheses])
             advance()
         return results
 
@@ -182,7 +182,7 @@ class Translator:
         ids = self.target_vocab.encode(self.target_subwords.apply(words))
         return [*ids[: self.model.max_positions - 1], EOS]
 
-    def _text(self, found: Hypothesis) -> Translation:
+    def text(self, found: Hypothesis) -> Translation:
         subwords = " ".join(self.target_vocab.decode(self.objective.read_out(found.ids)))
         words = undo(subwords)
         text = detokenise(words, self.folder.target_language)
