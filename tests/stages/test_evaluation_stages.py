@@ -92,6 +92,21 @@ def test_a_score_knows_its_run_its_settings_and_its_texts(results: Path) -> None
     assert read_lines(written["hypothesis"]) == REFERENCE and len(written["references"]) == 2
 
 
+def test_a_score_tells_what_decoded_its_texts_or_that_it_is_unknown(results: Path) -> None:
+    assert score_run(results, "ce-raw")["engine"] is None
+    write_json(results / "e.json", {"engine": "onnx", "precision": "int8", "decode": "d", "value": 1.1})
+    written = score_run(results, "ce-raw", "--record", results / "e.json")
+    assert (written["engine"], written["precision"], written["length_multiplier"]) == ("onnx", "int8", 1.1)
+
+
+@pytest.mark.parametrize("change", [{"decode": "ell1"}, {"value": 1.0}])
+def test_what_another_decoding_left_is_refused(results: Path, change: dict[str, Any]) -> None:
+    record = {"engine": "onnx", "precision": "int8", "decode": "d", "value": 1.1}
+    write_json(results / "e.json", record | change)
+    with pytest.raises(UserError, match=r"e\.json: decoded as .* with 1.*, not as d with 1\.1"):
+        score_run(results, "ce-raw", "--record", results / "e.json")
+
+
 def test_a_score_counts_repeats_and_leaves_unknown_what_it_cannot_tell(results: Path) -> None:
     written = score_run(results, "ce-raw")
     assert written["repetition"] == written["repetition_words"] == pytest.approx(15 / (30 * 10))

@@ -17,7 +17,7 @@ from typing import IO, Any
 from axenat.config import STUDENT_ENGINES, TEACHER_ENGINES
 from axenat.decode.translator import Translation, Translator
 from axenat.decode.word_alignment import word_alignments
-from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines
+from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines, write_json
 from axenat.progress import long_work
 from axenat.train.devices import device_of, use_threads
 
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, help="file to write (default: standard output)")
     parser.add_argument("--tokenised", type=Path, help="also write the tokenised words here")
     parser.add_argument("--subwords", type=Path, help="also write the subwords here")
+    parser.add_argument("--record", type=Path, help="also write here what decoded: engine, precision, decoding, value")
     parser.add_argument("--decode", metavar="NAME", help="beam1, ell1, ell5-t4 and so on (default: as the run says)")
     parser.add_argument("--n-best", type=int, metavar="N", help="up to N translations of each line, best first")
     parser.add_argument("--scores", action="store_true", help="also the score: log-probability by length")
@@ -62,7 +63,7 @@ def main(args: argparse.Namespace) -> None:
             form: stack.enter_context(atomic(path))
             for form, path in (("words", args.tokenised), ("subwords", args.subwords)) if path
         }  # fmt: skip
-        advance = stack.enter_context(long_work(_total(args.input), unit="line", tell_end=False))
+        advance = stack.enter_context(long_work(args.input and count_lines(args.input), unit="line", tell_end=False))
         for block in _blocks(lines, args.lines_at_once or (1 if typed else LINES_AT_ONCE)):
             words = translator.tokenise(block)
             found = translator.best_translations(words, args.n_best or 1)
@@ -71,13 +72,11 @@ def main(args: argparse.Namespace) -> None:
                 stream.writelines(f"{getattr(best[0], form)}\n" for best in found)
             num_lines, num_cut = num_lines + len(block), num_cut + translator.num_cut
             advance(num_lines)
+    if args.record:
+        write_json(args.record, translator.record())
     if num_cut:
         longest = translator.model.max_positions - 1
         log.warning("%d of %d lines were cut to the model's %d subwords", num_cut, num_lines, longest)
-
-
-def _total(path: Path | None) -> int | None:
-    return count_lines(path) if path else None
 
 
 def _blocks(lines: Iterator[str], size: int) -> Iterator[list[str]]:
