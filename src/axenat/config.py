@@ -261,7 +261,7 @@ class DecodeConfig:
 
 TARGET_SIDES = ("raw", "distilled")
 # Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
-TABLE_NAMES = ("target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions")
+TABLE_NAMES = ("target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions", "decodings")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
