@@ -123,7 +123,7 @@ def test_mlflow_has_each_training_tuning_and_score(finished):
         commits = database.execute("select count(*) from tags where key = 'objective'").fetchone()[0]
     for run in ("teacher", "ce-raw", "axe-raw-delta1", "axe-distilled"):
         assert {f"{run}/train", f"{run}/tune"} <= names
-    assert {"ce-raw/score/test/ell2", "teacher/score/test/beam2", "tiny"} <= names
+    assert {"ce-raw/score/test/ell2", "ce-raw/score/test/ell1", "teacher/score/test/beam2", "tiny"} <= names
     assert steps == 4 and commits
 
 

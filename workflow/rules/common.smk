@@ -94,7 +94,8 @@ def asked_for():
 
 def publish():
     """Mirror the files to MLflow; a store that is away never fails a workflow."""
-    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs])
+    further = ["--further", *further_outputs("score.json")]
+    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs, *further])
 
 
 def record():
