@@ -1,4 +1,4 @@
-"""How fast teachers and students decode, and how well: every engine, one sentence at a time and many, on 1 and 2 threads.
+"""How fast teachers and students decode, and how well: every engine, one sentence alone and many, on 1 and 2 threads.
 
     make demo
     python -m benchmarks.decoding --json decoding.json --plot decoding.svg

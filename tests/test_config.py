@@ -1,11 +1,13 @@
 """The configuration refuses in words: which key, what is wrong, what is allowed."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.config import CorpusConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.config import CorpusConfig, DecodeConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
 from axenat.files import UserError
 from axenat.records import ConfigError, as_plain, build
 from axenat.study import parse_study
@@ -94,6 +96,17 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("runs__ce__decode", {"length_multipliers": []}, ["decode.length_multipliers must hold at least one number"]),
         ("runs__ce__decode", {"length_multipliers": [0.1]}, ["decode.length_multipliers must be >= 0.5, got 0.1"]),
         ("runs__ce__decode", {"length_penalties": [-1]}, ["decode.length_penalties must be >= 0.0, got -1"]),
+        ("runs__ce__decode", {"iterations": 0}, ["decode.iterations must be >= 1, got 0"]),
+        ("runs__ce__decode", {"rank_norm": "x"}, ["decode.rank_norm must be one of positions, tokens, sum, got 'x'"]),
+        ("runs__ce__decode", {"engine": "x"}, ["decode.engine must be one of auto, torch, ctranslate2, onnx, got 'x'"]),
+        ("runs__ce__decode", {"precision": "x"}, ["decode.precision must be one of auto, float32, float16, int8"]),
+        ("runs__ce__decode", {"also": "ell1"}, ["runs.ce.decode.also must be a list, got 'ell1'"]),
+        ("runs__ce__decode", {"also": [1]}, ["runs.ce.decode.also must be text, got 1"]),
+        (
+            "runs__ce__decode",
+            {"also": ["ell1", "best"]},
+            ["decode.also: 'best' is no decoding", "beam1, ell1 and ell5-t4"],
+        ),
         ("corpora__demo__grammar__train", 0, ["grammar.train must be >= 1, got 0"]),
         ("corpora__demo__references", 0, ["corpora.demo", "references must be >= 1, got 0"]),
         ("corpora__demo__clean", {"max_length": 0}, ["clean.max_length must be >= 1, got 0"]),
@@ -126,6 +139,16 @@ def test_the_study_of_these_tests_is_allowed() -> None:
             "runs__ce__objective",
             {"observe": "none", "most_hidden": "all_but_one"},
             ["objective.most_hidden must be all with observe none, which hides all tokens"],
+        ),
+        (
+            "runs__ce__decode",
+            {"engine": "ctranslate2"},
+            ["runs.ce", "decode.engine of a masked run must be one of auto, torch, onnx, got 'ctranslate2'"],
+        ),
+        (
+            "runs__teacher__decode",
+            {"engine": "onnx"},
+            ["decode.engine of a left_to_right run must be one of auto, torch, ctranslate2, got 'onnx'"],
         ),
         ("corpora__demo__folder", "texts", ["corpora.demo", "exactly one of grammar and folder"]),
         ("corpora__own__folder", None, ["corpora.own", "exactly one of grammar and folder"]),
@@ -190,7 +213,7 @@ def test_a_refusal_is_an_error_of_the_user() -> None:
     assert issubclass(ConfigError, UserError)
 
 
-@pytest.mark.parametrize("kind", [ModelConfig, TrainConfig])
+@pytest.mark.parametrize("kind", [ModelConfig, TrainConfig, DecodeConfig])
 def test_the_defaults_are_allowed_and_come_back_from_plain_values(kind) -> None:
     assert build(kind, as_plain(kind()), "x") == kind()
 
@@ -223,9 +246,48 @@ def test_records_cannot_be_changed() -> None:
         ModelConfig().width = 3  # type: ignore[misc]
 
 
+def run_of(name: str, **decode) -> RunConfig:
+    return build(RunConfig, {"corpus": "x", "objective": {"name": name}, "decode": decode}, "x")
+
+
 def test_the_name_of_a_decoding_tells_its_size() -> None:
-    teacher, student = (
-        build(RunConfig, {"corpus": "x", "objective": {"name": name}}, "x") for name in ("left_to_right", "axe")
-    )
+    teacher, student = run_of("left_to_right"), run_of("axe")
     assert (teacher.decode_name, teacher.tuned_key) == ("beam5", "length_penalty")
     assert (student.decode_name, student.tuned_key) == ("ell5", "length_multiplier")
+    assert run_of("masked", iterations=4).decode_name == "ell5-t4"
+    assert run_of("left_to_right", iterations=4, beam_size=1).decode_name == "beam1"
+
+
+@pytest.mark.parametrize(
+    ("objective", "also", "names"),
+    [
+        ("axe", ["ell1"], ("ell5", "ell1")),
+        ("left_to_right", ["ell1"], ("beam5",)),
+        ("left_to_right", ["ell1", "beam1", "ell5-t4"], ("beam5", "beam1")),
+        ("masked", ["ell5-t4", "beam1", "ell1"], ("ell5", "ell5-t4", "ell1")),
+        ("masked", ["ell5", "ell1", "ell1"], ("ell5", "ell1")),
+        ("masked", [], ("ell5",)),
+    ],
+)
+def test_a_run_has_its_own_decoding_first_and_then_once_each_of_the_others_that_fit(objective, also, names) -> None:
+    assert run_of(objective, also=also).decode_names == names
+
+
+@given(st.booleans(), st.integers(1, 99), st.integers(1, 99), st.integers(1, 99), st.integers(1, 99))
+def test_a_named_decoding_is_what_its_name_says_and_else_as_before(causal, beam, ell, passes, other) -> None:
+    asked = DecodeConfig(beam_size=beam, num_length_candidates=ell, iterations=passes, rank_norm="sum")
+    before = DecodeConfig(beam_size=other, num_length_candidates=other, iterations=other, rank_norm="sum")
+    named = before.named(asked.name(causal))
+    assert named.name(causal) == asked.name(causal)
+    assert named.name(not causal) == before.name(not causal)
+    assert replace(named, beam_size=1, num_length_candidates=1, iterations=1) == replace(
+        before, beam_size=1, num_length_candidates=1, iterations=1
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["", "beam", "beam0", "ell05", "ell5-t1", "ell5-t0", "ell5 ", "beam5-t4", "ell٣", "t4"]
+)
+def test_a_decoding_has_one_name_and_others_are_refused(name) -> None:
+    with pytest.raises(ConfigError, match="is no decoding; allowed are names such as beam1, ell1 and ell5-t4"):
+        DecodeConfig().named(name)

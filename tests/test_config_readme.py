@@ -74,7 +74,12 @@ def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
         "most_hidden": ("all", "all_but_one"),
         "init": ("normal", "mask_predict"),
         "target_side": config.TARGET_SIDES,
-        "precision": ("auto", "fp32", "bf16", "fp16"),
+        "rank_norm": ("positions", "tokens", "sum"),
+        "engine": ("auto", *config.TEACHER_ENGINES, *config.STUDENT_ENGINES),
+        "precision": {
+            "TrainConfig": ("auto", "fp32", "tf32", "bf16", "fp16"),
+            "DecodeConfig": ("auto", "float32", "float16", "int8"),
+        }.get(name, ()),
     }
     for key, cells in documented()[name].items():
         for word in allowed.get(key, ()):

@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "axenat"
 MODULES = sorted(SOURCE.rglob("*.py"))
 FLOORS = [
-    {"files", "records", "config", "presets", "study", "layout", "progress"},
+    {"files", "records", "languages", "decodings", "config", "presets", "study", "layout", "progress"},
     {"data", "model", "losses"},
     {"objectives"},
     {"train", "decode", "evaluate", "tracking", "serving"},
@@ -21,7 +21,7 @@ FLOORS = [
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 BLIND = FLOORS[1]  # rooms of this floor do not see each other
-LIGHT = ("cli", "config", "presets", "study", "files", "layout", "progress", "records")
+LIGHT = ("cli", *sorted(FLOORS[0]))
 HEAVY = ("torch", "numpy", "pandas", "mlflow", "matplotlib", "sacrebleu", "numba")
 
 

@@ -54,14 +54,25 @@ def test_outputs_are_named_by_run_split_and_decoding(run, decode) -> None:
     assert layout.output(STUDY, run, "test", "score.json") == f"results/runs/{run}/test/{decode}.score.json"
 
 
-def test_a_run_shows_only_the_files_of_its_present_decoding(tmp_path) -> None:
-    files = [tmp_path / split / f"{name}.score.json" for split in ("test", "valid") for name in ("ell5", "ell7")]
+def test_decodings_that_are_reported_beside_a_runs_own_lie_beside_it() -> None:
+    further = parse_study(study(recipes__small__decode={"also": ["ell1", "beam1", "ell5-t4"]}))
+    assert layout.further_outputs(STUDY, "ce", "test", "txt") == ["results/runs/ce/test/ell1.txt"]
+    assert layout.further_outputs(STUDY, "teacher", "test", "txt") == []
+    assert layout.further_outputs(further, "teacher", "valid", "txt") == ["results/runs/teacher/valid/beam1.txt"]
+    assert [path.split("/")[-1] for path in layout.further_outputs(further, "ce", "test", "x")] == [
+        "ell1.x",
+        "ell5-t4.x",
+    ]
+
+
+def test_a_run_shows_only_the_files_of_its_own_decoding_whatever_lies_beside_them(tmp_path) -> None:
+    files = [tmp_path / split / f"{name}.score.json" for split in ("test", "valid") for name in ("ell1", "ell5")]
     for path in files:
         write_text(path, "{}")
     assert layout.outputs_in(tmp_path, "score.json") == files
     write_yaml(tmp_path / "config.yaml", STUDY.section("runs", "ce", "config"))
     write_yaml(tmp_path / "decode.yaml", STUDY.section("runs", "ce", "decode"))
-    assert layout.outputs_in(tmp_path, "score.json") == [files[0], files[2]]
+    assert layout.outputs_in(tmp_path, "score.json") == [files[1], files[3]]
 
 
 def test_there_is_one_choice_for_each_grid() -> None:

@@ -101,8 +101,16 @@ RUNS = ("teacher", "ce", "axe-delta1", "axe-delta2.5")
     ("path", "value", "stale"),
     [
         # how a run is decoded does not change how it is trained
-        ("runs__ce__decode", {"beam_size": 3}, {("runs", "ce", "decode")}),
-        ("recipes__small__decode", {"beam_size": 3}, {("runs", run, "decode") for run in RUNS}),
+        ("runs__ce__decode", {"num_length_candidates": 3}, {("runs", "ce", "decode")}),
+        ("recipes__small__decode", {"tokens_per_batch": 3}, {("runs", run, "decode") for run in RUNS}),
+        ("recipes__small__decode", {"engine": "torch"}, {("runs", run, "decode") for run in RUNS}),
+        ("recipes__small__decode", {"beam_size": 3}, {("runs", "teacher", "decode")}),
+        ("recipes__small__decode", {"length_penalties": [0.6]}, {("runs", "teacher", "decode")}),
+        ("recipes__small__decode", {"length_multipliers": [1.1]}, {("runs", run, "decode") for run in RUNS[1:]}),
+        ("recipes__small__decode", {"rank_norm": "sum"}, {("runs", run, "decode") for run in RUNS[1:]}),
+        ("recipes__small__decode", {"iterations": 4}, {("runs", run, "decode") for run in RUNS[1:]}),
+        # what is reported beside it changes nothing that is there
+        ("recipes__small__decode", {"also": ["ell1", "beam1", "ell5-t4"]}, set()),
         ("runs__ce__train", {"peak_lr": 0.1}, {("runs", "ce", "config")}),
         ("runs__ce__seed", 5, {("runs", "ce", "config")}),
         # a key that an objective does not read does not matter to it
@@ -154,7 +162,8 @@ RULES = ("all", "train")
 
 @pytest.mark.parametrize(
     "target",
-    ["all", "train", "results/runs/ce/test/ell5.score.json", "./results/runs/teacher/valid/beam5.txt",
+    ["all", "train", "results/runs/ce/test/ell5.score.json", "results/runs/ce/valid/ell1.txt",
+     "./results/runs/teacher/valid/beam5.txt",
      "results/runs", "results/runs/ce", "results/runs/ce/tuned.json", "results/runs/ce/checkpoints/state.safetensors"],
 )  # fmt: skip
 def test_a_file_of_the_study_may_be_asked_for(target) -> None:
@@ -171,12 +180,15 @@ def test_a_file_of_an_unknown_run_is_refused_with_the_known_ones(start, end) -> 
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("ce/test/ell7.score.json", "unknown decoding 'ell7' of ce; allowed is ell5, as its decode.num_length_cand"),
-        ("ce/valid/beam5.txt", "unknown decoding 'beam5' of ce; allowed is ell5"),
-        ("teacher/test/ell5.txt", "unknown decoding 'ell5' of teacher; allowed is beam5, as its decode.beam_size"),
+        (
+            "ce/test/ell7.score.json",
+            "unknown decoding 'ell7' of ce; allowed are ell5, ell1, as its decode section says",
+        ),
+        ("ce/valid/beam5.txt", "unknown decoding 'beam5' of ce; allowed are ell5, ell1, as its"),
+        ("teacher/test/ell5.txt", "'ell5' of teacher; allowed are beam5, as its decode section says; decode.also adds"),
     ],
 )
-def test_only_the_decoding_that_a_run_has_may_be_asked_for(target, sentence) -> None:
+def test_only_decodings_that_a_run_has_may_be_asked_for(target, sentence) -> None:
     with pytest.raises(ConfigError, match=sentence):
         parse_study(study()).check_targets([f"results/runs/{target}"], RULES)
 

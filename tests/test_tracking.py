@@ -111,6 +111,22 @@ def test_sending_again_adds_nothing_and_a_new_run_only_itself(folder) -> None:
     assert stored().keys() == before.keys() | {"ce/train", "ce/tune", "ce/score/test/ell5"}
 
 
+def test_scores_of_further_decodings_are_sent_if_they_are_named_and_there(folder) -> None:
+    make_run(folder / "results", "twice", [3.0])
+    make_run(folder / "results", "once", [3.0])
+    place = folder / "results" / "runs" / "twice" / "test"
+    score = {"run": "twice", "split": "test", "decode": "ell1", "bleu": 21.5, "signature": "nrefs:8", "engine": "onnx"}
+    for decode in ("ell1", "ell7"):  # the second of another study
+        write_json(place / f"{decode}.score.json", {**score, "decode": decode})
+        write_text(place / f"{decode}.txt", "Hallo\n")
+    further = [f"results/runs/{run}/test/ell1.score.json" for run in ("twice", "once")]
+    send("twice", "once", "--further", *further)
+    runs = {name: run for name, run in stored().items() if name.startswith(("twice/score", "once/score"))}
+    assert runs.keys() == {"twice/score/test/ell5", "twice/score/test/ell1", "once/score/test/ell5"}
+    further_run = runs["twice/score/test/ell1"]
+    assert further_run.data.metrics == {"test.bleu": 21.5} and artifacts(further_run) == {"ell1.score.json", "ell1.txt"}
+
+
 def test_a_growing_history_is_sent_line_by_line_and_a_changed_one_anew(folder) -> None:
     make_run(folder / "results", "grows", [3.0])
     place = folder / "results" / "runs" / "grows"

@@ -1,18 +1,14 @@
 """What a study may say: frozen records, checked where they are defined, refused in words."""
 
-import re
 from dataclasses import dataclass, field, replace
 
+from axenat.decodings import name_of, sizes_in
+from axenat.languages import LANGUAGES
 from axenat.records import ConfigError, at_least, between, one_of, share
 
 SPLITS = ("train", "valid", "test")
 MOST_SEED = 2**63 - 1  # what torch takes
 LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
-# Those that the Moses tokeniser knows, which needs more than the workflow should import.
-LANGUAGES = (
-    "as", "bn", "ca", "cs", "de", "el", "en", "es", "et", "fi", "fr", "ga", "gu", "hi", "hu", "is", "it", "kn", "lt",
-    "lv", "ml", "mni", "mr", "nl", "or", "pa", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "ta", "tdt", "te", "yue", "zh",
-)  # fmt: skip
 MOST_REFERENCES = 8  # every sentence of the grammar has at least half as many translations again
 
 
@@ -223,9 +219,6 @@ class TrainConfig:
 
 
 TEACHER_ENGINES, STUDENT_ENGINES = ("torch", "ctranslate2"), ("torch", "onnx")
-# What a run's translations are called on disk: beam 5; or 5 length candidates, in 4 passes if not in one.
-DECODING = re.compile(r"beam(?P<beam>[1-9][0-9]*)|ell(?P<ell>[1-9][0-9]*)(-t(?P<t>[1-9][0-9]*))?")
-NO_DECODING = "{!r} is no decoding; allowed are names such as beam1, ell1 and ell5-t4"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -250,8 +243,7 @@ class DecodeConfig:
         one_of("decode.engine", self.engine, ("auto", *TEACHER_ENGINES, *STUDENT_ENGINES[1:]))
         one_of("decode.precision", self.precision, ("auto", "float32", "float16", "int8"))
         for name in self.also:
-            if not DECODING.fullmatch(name):
-                raise ConfigError(f"decode.also: {NO_DECODING.format(name)}")
+            sizes_in(name, where="decode.also: ")
         for key, name in (("length_penalty", "length_penalties"), ("length_multiplier", "length_multipliers")):
             values = getattr(self, name)
             if not values:
@@ -259,23 +251,17 @@ class DecodeConfig:
             at_least(f"each number of decode.{name}", min(values), LEAST_TUNED[key])
 
     def name(self, causal: bool) -> str:
-        if causal:
-            return f"beam{self.beam_size}"
-        return f"ell{self.num_length_candidates}" + (f"-t{self.iterations}" if self.iterations > 1 else "")
+        sizes = {key: getattr(self, key) for key in ("beam_size", "num_length_candidates", "iterations")}
+        return name_of(causal=causal, **sizes)
 
     def named(self, name: str) -> "DecodeConfig":
         """The same but for what the name says."""
-        match = DECODING.fullmatch(name)
-        if not match:
-            raise ConfigError(NO_DECODING.format(name))
-        if match["beam"]:
-            return replace(self, beam_size=int(match["beam"]))
-        return replace(self, num_length_candidates=int(match["ell"]), iterations=int(match["t"] or 1))
+        return replace(self, **sizes_in(name))
 
 
 TARGET_SIDES = ("raw", "distilled")
 # Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
-TABLE_NAMES = ("target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions")
+TABLE_NAMES = ("target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions", "decodings")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -292,11 +278,7 @@ class RunConfig:
         one_of("target_side", self.target_side, TARGET_SIDES)
         between("seed", self.seed, 0, MOST_SEED)
         engines = TEACHER_ENGINES if self.causal else STUDENT_ENGINES
-        if self.decode.engine not in ("auto", *engines):
-            raise ConfigError(
-                f"decode.engine must be one of auto, {', '.join(engines)} for {self.objective.name}, "
-                f"got {self.decode.engine!r}"
-            )
+        one_of(f"decode.engine of a {self.objective.name} run", self.decode.engine, ("auto", *engines))
 
     @property
     def causal(self) -> bool:

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,8 +154,10 @@ def _sha256_of_lines(lines: list[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def publish_run(tracker: Tracker, folder: Path, parent: str, study: str, data_version: str | None) -> None:
-    """All that a run's folder holds: its training, its tuning and its scores."""
+def publish_run(
+    tracker: Tracker, folder: Path, parent: str, study: str, data_version: str | None, further: Sequence[Path] = ()
+) -> None:
+    """All that a run's folder holds: its training, its tuning and its scores; `further` are of any run's folder."""
     config, provenance = read_yaml(folder / "config.yaml"), folder / "provenance.json"
     made = read_json(provenance) if provenance.exists() else {}  # DVC does not keep it
     common = {
@@ -174,7 +176,8 @@ def publish_run(tracker: Tracker, folder: Path, parent: str, study: str, data_ve
         metrics = [("valid.bleu", one["bleu"], round(1000 * one["value"])) for one in tuned["candidates"]]
         tracker.log(run_id, metrics=metrics, params={tuned["key"]: tuned["value"], **flat(config)})
         _finish(tracker, run_id, common, [path, folder / "decode.yaml"])
-    for path in outputs_in(folder, "score.json"):
+    also = [path for path in further if folder.resolve() in path.resolve().parents and path.exists()]
+    for path in (*outputs_in(folder, "score.json"), *also):
         score = read_json(path)
         stage = f"score/{score['split']}/{score['decode']}"
         run_id = tracker.run(folder, stage, f"{config['run']}/{stage}", sha256_of(path))
@@ -193,7 +196,9 @@ def _finish(tracker: Tracker, run_id: str, tags: dict[str, Any], artifacts: list
     tracker.client.set_terminated(run_id)
 
 
-def publish_study(results: Path, study: str, runs: list[str], data_version: str | None) -> int:
+def publish_study(
+    results: Path, study: str, runs: list[str], data_version: str | None, further: Sequence[Path] = ()
+) -> int:
     """One parent run for the study, its runs beneath it; returns how many runs were there to send."""
     # best.json is the last file that a training writes.
     ready = [results / "runs" / run for run in runs if (results / "runs" / run / "best.json").exists()]
@@ -202,17 +207,19 @@ def publish_study(results: Path, study: str, runs: list[str], data_version: str 
     tracker = Tracker(tracking_uri())
     parent = tracker.run(results, "study", study, hashlib.sha256(study.encode()).hexdigest())
     for folder in ready:
-        publish_run(tracker, folder, parent, study, data_version)
+        publish_run(tracker, folder, parent, study, data_version, further)
     tracker.artifacts(parent, [results / "summary.json", results / "report.html"])
     tracker.log(parent, tags={"study": study, "data_version": data_version})
     tracker.client.set_terminated(parent)
     return len(ready)
 
 
-def publish_or_explain(results: Path, study: str, runs: list[str], data_version: str | None) -> int:
+def publish_or_explain(
+    results: Path, study: str, runs: list[str], data_version: str | None, further: Sequence[Path] = ()
+) -> int:
     """Any failure of the store is one sentence: nothing is lost, since the files can be sent again."""
     try:
-        return publish_study(results, study, runs, data_version)
+        return publish_study(results, study, runs, data_version, further)
     except UserError:
         raise
     except Exception as error:

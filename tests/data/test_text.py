@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacremoses.corpus import NonbreakingPrefixes
 
-from axenat.config import LANGUAGES
 from axenat.data.text import REASONS, clean_line, detokenise, judge_pairs, keep_pair, tokenise
 from axenat.files import UserError
+from axenat.languages import LANGUAGES
 
 ENGLISH = [
     "The old man buys a red car today.",

@@ -31,6 +31,8 @@ def _score(run: str, objective: str, side: str, bleu: float, delta: float | None
         "length_ratio": 0.99,
         "skip_target_penalty": delta,
         "length_multiplier": None if objective == "left_to_right" else 1.1,
+        "engine": "torch",
+        "precision": "float32",
         "chosen": chosen,
     }
 
@@ -162,6 +164,14 @@ def _scores() -> list[dict[str, Any]]:
     return made
 
 
+def _decodings() -> list[dict[str, Any]]:
+    """Each run's own, and the students with one length candidate, a little worse."""
+    students = [score for score in _scores() if score["objective"] != "left_to_right"]
+    lower = [{key: score[key] - 1.5 for key in ("bleu", "bleu_low", "bleu_high")} for score in students]
+    further = [{**score, "decode": "ell1", **bleu} for score, bleu in zip(students, lower, strict=True)]
+    return [*_scores(), *further]
+
+
 def _comparisons() -> list[dict[str, Any]]:
     result = {"split": "test", "test": "paired bootstrap", "num_samples": 1000}
     return [
@@ -192,6 +202,11 @@ def scores() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
+def decodings() -> list[dict[str, Any]]:
+    return _decodings()
+
+
+@pytest.fixture
 def comparisons() -> list[dict[str, Any]]:
     return _comparisons()
 
@@ -207,6 +222,7 @@ def study() -> StudyRecord:
         name="demo",
         note="The corpus is synthetic: a grammar wrote it.",
         scores=_scores(),
+        decodings=_decodings(),
         comparisons=_comparisons(),
         runs=[_run(score) for score in _scores()],
         choices=[_choice(side, axe) for side, (_, axe) in SIDES.items()],

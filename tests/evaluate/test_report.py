@@ -82,6 +82,11 @@ def test_the_page_has_every_table_with_its_caption(page: str, study: StudyRecord
         assert inline_markdown(table.caption) in page
 
 
+def test_the_page_tells_each_students_bleu_with_one_length_candidate(page: str) -> None:
+    assert "<th>BLEU, ℓ = 1</th>" in page and "<td>58.50</td>" in page
+    assert "the λ that was tuned for" in page
+
+
 def test_the_page_says_what_a_table_misses(study: StudyRecord, drawings: Drawings) -> None:
     tables = tables_of(replace(study, scores=study.scores[1:]))
     missing = [note for table in tables for note in table.notes]

@@ -25,7 +25,8 @@ def rows_of(name: str, study: StudyRecord) -> list[dict[str, Any]]:
 def without(study: StudyRecord, run: str) -> StudyRecord:
     """The same study before that run had left anything but its folder."""
     runs = [RunRecord(name=run) if record.name == run else record for record in study.runs]
-    return replace(study, runs=runs, scores=[score for score in study.scores if score["run"] != run])
+    scores, decodings = ([one for one in all_ if one["run"] != run] for all_ in (study.scores, study.decodings))
+    return replace(study, runs=runs, scores=scores, decodings=decodings)
 
 
 def test_a_study_may_ask_for_exactly_the_tables_there_are() -> None:
@@ -36,7 +37,9 @@ def test_a_study_may_ask_for_exactly_the_tables_there_are() -> None:
 def test_the_caption_is_one_line_with_study_table_number_and_signature(name: str, study: StudyRecord) -> None:
     table = TABLES[name](study)
     assert "\n" not in table.caption
-    assert f"Study {study.name}" in table.caption and f"(paper, Table {PAPER[name]})" in table.caption
+    assert f"Study {study.name}" in table.caption
+    assert ("(paper, Table" in table.caption) == (name in PAPER)
+    assert name not in PAPER or f"(paper, Table {PAPER[name]})" in table.caption
     keys = [key for column in table.columns for key in column.keys]
     assert (study.scores[0]["signature"] in table.caption) == any("bleu" in key for key in keys)
 
@@ -161,8 +164,9 @@ def test_lengths_takes_only_analyses_of_test(study: StudyRecord) -> None:
 def test_no_run_is_dropped_where_a_side_has_several_of_a_kind(study: StudyRecord) -> None:
     twin = replace(study.run("ce-raw"), name="ce-raw-again", config={**(study.run("ce-raw").config or {}), "seed": 8})
     score = next({**score, "run": twin.name} for score in study.scores if score["run"] == "ce-raw")
-    wider = replace(study, runs=[*study.runs, twin], scores=[*study.scores, score])
-    for name in ("lengths", "target_sides", "repetitions", "length_multiplier"):
+    both = {"scores": [*study.scores, score], "decodings": [*study.decodings, score]}
+    wider = replace(study, runs=[*study.runs, twin], **both)
+    for name in ("lengths", "target_sides", "repetitions", "length_multiplier", "decodings"):
         assert twin.name in to_csv(TABLES[name](wider)), name
 
 
@@ -173,3 +177,22 @@ def test_repetitions_has_every_run_with_both_levels(study: StudyRecord) -> None:
         row = rows[score["run"]]
         assert (row["repetition"], row["repetition_words"]) == (score["repetition"], score["repetition_words"])
         assert row["chosen"] == score["chosen"]
+
+
+def test_decodings_has_every_decoding_of_every_run_and_marks_the_one_it_is_tuned_for(study: StudyRecord) -> None:
+    rows = rows_of("decodings", study)
+    students = [score["run"] for score in study.scores if score["run"] != "teacher"]
+    assert [row["decode"] for row in rows] == ["beam5", *["ell5", "ell1"] * len(students)]
+    assert [row["run"] for row in rows] == ["teacher", *(run for run in students for _ in range(2))]
+    assert [row["tuned"] for row in rows] == [row["decode"] != "ell1" for row in rows]
+    bleu = {(score["run"], score["decode"]): score["bleu"] for score in study.decodings}
+    assert {(row["run"], row["decode"]): row["bleu"] for row in rows} == bleu
+    assert [row["num_length_candidates"] for row in rows[:3]] == [None, 5, 1]
+    assert [cells[-2] for cells in printed(TABLES["decodings"](study)).rows] == ["torch, float32"] * len(rows)
+    assert "tuned on valid" in TABLES["decodings"](study).caption
+
+
+def test_a_decoding_of_which_nobody_wrote_down_the_engine_has_a_dash(study: StudyRecord) -> None:
+    old = [{key: score[key] for key in score if key not in ("engine", "precision")} for score in study.decodings]
+    table = printed(TABLES["decodings"](replace(study, decodings=old)))
+    assert {cells[-2] for cells in table.rows} == {"-"}

@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from axenat.evaluate.comparisons import compare, mark_chosen, pairs_to_compare
-from axenat.evaluate.tables import comparison_line, signatures, to_csv, to_html, to_markdown, to_terminal
+from axenat.evaluate.decodings import SIZES, spelled_out, with_one_candidate
+from axenat.evaluate.tables import (
+    comparison_line,
+    display_frame,
+    signatures,
+    to_csv,
+    to_html,
+    to_markdown,
+    to_terminal,
+)
 from axenat.files import UserError
 
 Records = list[dict[str, Any]]
@@ -60,7 +69,52 @@ def test_test_comes_before_valid_and_the_teacher_before_its_students(summary: di
 def test_what_is_unknown_is_a_dash_and_html_is_escaped(scores: Records) -> None:
     scores = [{**scores[0], "run": "<b>", "valid_share": None, "bleu_low": None}]
     assert "&lt;b&gt;" in to_html(scores) and "<b>" not in to_html(scores)
-    assert to_html(scores).count("<td>-</td>") == 4  # delta, lambda, interval, valid
+    assert to_html(scores).count("<td>-</td>") == 5  # delta, lambda, interval, one length candidate, valid
+
+
+def test_what_one_length_candidate_gives_stands_beside_each_student_and_a_dash_beside_the_teacher(
+    scores: Records, decodings: Records
+) -> None:
+    shown = with_one_candidate(scores, decodings)
+    assert [{**row, "bleu_one_candidate": 0} for row in shown] == [{**row, "bleu_one_candidate": 0} for row in scores]
+    expected = [None if score["run"] == "teacher" else score["bleu"] - 1.5 for score in scores]
+    assert [row["bleu_one_candidate"] for row in shown] == expected
+    rows = display_frame(shown).set_index("run")["BLEU, ℓ = 1"]
+    assert rows["teacher"] == "-" and rows["ce-raw"] == "58.50"
+    text = to_terminal({"study": "demo", "scores": shown, "comparisons": []})
+    assert "one length candidate, and the λ that was tuned for" in text
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "bleu"),
+    [
+        ("ell5", ["ell1"], 1.0),
+        ("ell1", [], 0.0),
+        ("ell5", [], None),
+        ("ell5-t4", ["ell1"], None),  # it would differ in two things at once
+        ("ell5-t4", ["ell1", "ell1-t4"], 2.0),
+        ("ell5", ["ell3", "ell1-t4"], None),
+        ("beam5", ["beam1"], None),
+        ("mine", ["ell1"], None),
+    ],
+)
+def test_one_length_candidate_is_told_of_the_same_run_split_and_passes_alone(
+    own: str, others: list[str], bleu: float | None
+) -> None:
+    place = {"run": "a", "split": "test"}
+    rows = [{**place, "decode": name, "bleu": float(number)} for number, name in enumerate([own, *others])]
+    strangers = [{**rows[0], "run": "b", "decode": "ell1"}, {**rows[0], "split": "valid", "decode": "ell1"}]
+    (shown,) = with_one_candidate(rows[:1], [*rows, *strangers])
+    assert shown["bleu_one_candidate"] == bleu
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("beam4", (4, None, None)), ("ell5", (None, 5, 1)), ("ell1-t10", (None, 1, 10)), ("mine", (None, None, None))],
+)
+def test_what_a_decoding_is_called_is_spelled_out(name: str, sizes: tuple[int | None, ...]) -> None:
+    row = spelled_out({"decode": name, "bleu": 1.0})
+    assert row == {"decode": name, "bleu": 1.0, **dict(zip(SIZES, sizes, strict=True))}
 
 
 def test_a_study_without_scores_has_an_empty_table() -> None:

@@ -21,6 +21,9 @@ RUNS: dict[str, tuple[str, float | None, list[str]]] = {
     "axe-raw-2": ("axe", 2.0, REFERENCE),
 }
 
+FURTHER = ("ce-raw", "axe-raw-1")
+DECODES = ("d", "ell1")  # the run's own, which may have any name, and a further one
+
 
 def call(stage: ModuleType, *words: object) -> None:
     parser = argparse.ArgumentParser()
@@ -47,18 +50,19 @@ def results(tmp_path: Path) -> Path:
         write_json(folder / "tuned.json", {"run": run, "key": key, "value": 1.1, "candidates": candidates})
         write_json(folder / "valid" / "d.analysis.json", {"run": run, "split": "valid", "skip_target_rate": 0.2})
         words = [line.replace(".", " .") for line in lines]
-        for suffix, text in ((".txt", lines), (".tok.txt", words), (".bpe.txt", words)):
-            write_lines(folder / "test" / f"d{suffix}", text)
+        for decode in DECODES:
+            for suffix, text in ((".txt", lines), (".tok.txt", words), (".bpe.txt", words)):
+                write_lines(folder / "test" / f"{decode}{suffix}", text)
     return tmp_path
 
 
-def score_run(results: Path, run: str, *more: object) -> dict[str, Any]:
+def score_run(results: Path, run: str, *more: object, decode: str = "d") -> dict[str, Any]:
     folder = results / "runs" / run
-    base = folder / "test" / "d"
+    base = folder / "test" / decode
     out = Path(f"{base}.score.json")
     texts = ("--hypothesis", f"{base}.txt", "--tokenised", f"{base}.tok.txt", "--subwords", f"{base}.bpe.txt")
     records = ("--run-config", folder / "config.yaml", "--tuned", folder / "tuned.json")
-    names = ("--split", "test", "--decode", "d", "--out", out)
+    names = ("--split", "test", "--decode", decode, "--out", out)
     call(score, *texts, "--references", results / "ref0", results / "ref1", *records, *names, *more)
     written: dict[str, Any] = read_json(out)
     return written
@@ -76,10 +80,24 @@ def choose_delta(results: Path) -> Path:
 def summarise_all(results: Path) -> dict[str, Any]:
     for run in RUNS:
         score_run(results, run, "--accept", results / "accept")
+    for run in FURTHER:
+        score_run(results, run, "--accept", results / "accept", decode="ell1")
     scores = [results / "runs" / run / "test" / "d.score.json" for run in RUNS]
+    further = [results / "runs" / run / "test" / "ell1.score.json" for run in FURTHER]
     tables = ("--markdown", results / "tables" / "results.md", "--csv", results / "tables" / "results.csv")
     outputs = ("--out", results / "summary.json", *tables)
-    call(summarise, "--study-name", "toy", "--scores", *scores, "--choices", choose_delta(results), *outputs)
+    call(
+        summarise,
+        "--study-name",
+        "toy",
+        "--scores",
+        *scores,
+        "--further",
+        *further,
+        "--choices",
+        choose_delta(results),
+        *outputs,
+    )
     written: dict[str, Any] = read_json(results / "summary.json")
     return written
 
@@ -90,6 +108,21 @@ def test_a_score_knows_its_run_its_settings_and_its_texts(results: Path) -> None
     assert (written["run"], written["objective"], written["target_side"]) == ("axe-raw-2", "axe", "raw")
     assert (written["skip_target_penalty"], written["length_multiplier"]) == (2.0, 1.1)
     assert read_lines(written["hypothesis"]) == REFERENCE and len(written["references"]) == 2
+
+
+def test_a_score_tells_what_decoded_its_texts_or_that_it_is_unknown(results: Path) -> None:
+    assert score_run(results, "ce-raw")["engine"] is None
+    write_json(results / "e.json", {"engine": "onnx", "precision": "int8", "decode": "d", "value": 1.1})
+    written = score_run(results, "ce-raw", "--record", results / "e.json")
+    assert (written["engine"], written["precision"], written["length_multiplier"]) == ("onnx", "int8", 1.1)
+
+
+@pytest.mark.parametrize("change", [{"decode": "ell1"}, {"value": 1.0}])
+def test_what_another_decoding_left_is_refused(results: Path, change: dict[str, Any]) -> None:
+    record = {"engine": "onnx", "precision": "int8", "decode": "d", "value": 1.1}
+    write_json(results / "e.json", record | change)
+    with pytest.raises(UserError, match=r"e\.json: decoded as .* with 1.*, not as d with 1\.1"):
+        score_run(results, "ce-raw", "--record", results / "e.json")
 
 
 def test_a_score_counts_repeats_and_leaves_unknown_what_it_cannot_tell(results: Path) -> None:
@@ -120,10 +153,22 @@ def test_the_summary_holds_every_score_and_compares_axe_with_cross_entropy(
     assert all(run in (results / "tables" / "results.md").read_text("utf-8") for run in RUNS)
 
 
+def test_the_summary_holds_every_decoding_and_its_scores_are_those_of_the_runs_own(results: Path) -> None:
+    summary = summarise_all(results)
+    decodings = [(entry["run"], entry["decode"]) for entry in summary["decodings"]]
+    assert decodings == [*((run, "d") for run in RUNS), *((run, "ell1") for run in FURTHER)]
+    for entry, of_run in zip(summary["decodings"], summary["scores"], strict=False):
+        assert entry == of_run | {"beam_size": None, "num_length_candidates": None, "iterations": None}
+    own = read_json(results / "runs" / "ce-raw" / "test" / "d.score.json")
+    assert summary["scores"][1] == own | {"chosen": True}
+    assert [entry["num_length_candidates"] for entry in summary["decodings"][-2:]] == [1, 1]
+
+
 def make_tables(results: Path, *more: object) -> dict[str, str]:
     """Every file of the folder it writes, by name."""
     folders = [results / "runs" / run for run in RUNS]
     inputs = ("--scores", *(folder / "test" / "d.score.json" for folder in folders))
+    inputs += ("--further", *(results / "runs" / run / "test" / "ell1.score.json" for run in FURTHER))
     inputs += ("--analyses", *(folder / "test" / "d.analysis.json" for folder in folders))
     inputs += ("--choices", results / "choices" / "axe-raw.json")
     out = results / "study-tables"
@@ -138,6 +183,8 @@ def test_every_table_is_written_in_both_forms_with_its_runs(results: Path) -> No
     for form in ("md", "csv"):
         assert all(run in written[f"repetitions.{form}"] for run in RUNS)
         assert "axe-raw-2" in written[f"skip_target_penalty.{form}"]
+        assert all(run in written[f"decodings.{form}"] for run in RUNS)
+    assert sum("| ell1 |" in line for line in written["decodings.md"].splitlines()) == len(FURTHER)
     assert "without BLEU by length on test: teacher, ce-raw, axe-raw-1" in written["lengths.md"]
 
 
@@ -154,7 +201,7 @@ def test_tables_that_are_no_longer_asked_for_go_and_other_files_stay(results: Pa
 
 def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Path) -> None:
     written = make_tables(tmp_path)
-    for name in ("target_sides", "length_multiplier", "lengths", "repetitions"):
+    for name in ("target_sides", "length_multiplier", "lengths", "repetitions", "decodings"):
         assert all(run in written[f"{name}.md"] for run in RUNS), name
     assert "axe-raw.json: no such file" in written["skip_target_penalty.md"]
 
@@ -183,7 +230,7 @@ def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(resul
     assert "teacher/history.jsonl: no such file" in page
     assert "provenance.json: no such file" not in page  # a restored run has none
     assert "machine are unknown: ce-raw, axe-raw-1, axe-raw-2." in page
-    assert page.count('<table class="printed">') == 4 and "without BLEU by length" in page
+    assert page.count('<table class="printed">') == 5 and "without BLEU by length" in page
     assert "odd.md: not a table" in page
     drawn = {path.name for path in (results / "figures").iterdir()}
     assert {"repetition.svg", "grid-axe-raw.svg", "learning-curves-masked-raw.svg"} <= drawn

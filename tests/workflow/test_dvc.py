@@ -36,6 +36,8 @@ def test_each_stage_asks_snakemake_for_files_of_the_study(stages, study):
         for run in runs:
             for ending in ("score.json", "analysis.json"):
                 assert layout.output(study, run, "test", ending) in command.replace("${key}", run)
+            for path in layout.further_outputs(study, run, "test", "score.json"):
+                assert path in command.replace("${key}", run)
 
 
 def test_the_report_depends_on_every_run(stages, study):

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+STUDENTS = ("ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "ce-distilled", "axe-distilled")
+
 
 def test_the_demo_study_plans_every_stage(workshop):
     plan = workshop.plan("all")
@@ -12,6 +14,26 @@ def test_the_demo_study_plans_every_stage(workshop):
     assert stages | {"download_demo", "score", "analyse", "choose", "summarise", "tables", "report"} <= plan.keys()
     assert plan["train_teacher"] == {"run=teacher"}
     assert {"run=ce-raw", "run=ce-distilled"} <= plan["train"]
+
+
+def test_each_student_is_also_scored_with_one_length_candidate_and_not_analysed(workshop):
+    plan = workshop.plan("all")
+    students = {f"run={run}, split=test, decode=ell5" for run in STUDENTS}
+    further = {job.replace("ell5", "ell1") for job in students}
+    teacher = {"run=teacher, split=test, decode=beam5"}
+    assert plan["score"] == plan["translate"] == teacher | students | further
+    assert plan["analyse"] == teacher | students
+
+
+def test_further_decodings_are_those_that_the_study_names_for_runs_that_they_fit(workshop):
+    overlay = workshop.overlay(
+        "recipes: {small: {decode: {also: [beam1]}}}\nruns: {ce-raw: {decode: {also: [ell5-t4]}}}"
+    )
+    further = workshop.plan("all")["score"] ^ workshop.plan("all", "--configfile", overlay)["score"]
+    added = {("run=teacher", "decode=beam1"), ("run=ce-raw", "decode=ell5-t4")}
+    assert further == {f"run={run}, split=test, decode=ell1" for run in STUDENTS} | {
+        f"{run}, split=test, {decode}" for run, decode in added
+    }
 
 
 def test_the_slurm_profile_plans_the_same_jobs_from_the_root(workshop):
@@ -106,7 +128,7 @@ def test_rules_and_files_that_exist_are_taken_wherever_they_stand(workshop, argu
 def test_a_decoding_that_the_run_does_not_have_is_refused_with_its_own(workshop):
     done = workshop.snakemake("-n", "results/runs/ce-raw/test/ell7.score.json")
     assert done.returncode == 2
-    assert "unknown decoding 'ell7' of ce-raw; allowed is ell5" in done.stderr
+    assert "unknown decoding 'ell7' of ce-raw; allowed are ell5, ell1" in done.stderr
 
 
 def test_every_rule_has_a_log_a_benchmark_resources_and_an_environment(workshop):

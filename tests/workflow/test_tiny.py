@@ -32,6 +32,21 @@ def test_the_summary_holds_every_run_with_its_signature(summary):
     assert sum(score["chosen"] for score in summary["scores"] if score["run"].startswith("axe-raw")) == 1
 
 
+def test_each_student_is_reported_with_one_length_candidate_too(finished, summary):
+    decodings = {(score["run"], score["decode"]) for score in summary["decodings"]}
+    own = {(score["run"], score["decode"]) for score in summary["scores"]}
+    assert decodings - own == {(run, "ell1") for run, decode in own if decode == "ell2"}
+    assert all(score["engine"] and score["precision"] == "float32" for score in summary["decodings"])
+    assert "| ell1 |" in (finished.folder / "results/tables/decodings.md").read_text()
+
+
+def test_another_decoding_to_report_decodes_that_and_nothing_else(finished):
+    overlay = finished.overlay("recipes: {small: {decode: {also: [ell1, beam1]}}}")
+    plan = finished.plan("all", *TINY, overlay)
+    assert plan["translate"] == plan["score"] == {"run=teacher, split=test, decode=beam1"}
+    assert plan.keys() == {"translate", "score", "summarise", "tables", "report", "all"}
+
+
 def test_the_report_stands_alone(finished):
     page = (finished.folder / "results/report.html").read_text()
     assert "<svg" in page
@@ -48,7 +63,7 @@ def test_a_changed_delta_reruns_that_run_and_what_reads_it(finished):
     overlay = finished.overlay("runs: {axe-distilled: {objective: {skip_target_penalty: 2}}}")
     plan = finished.plan("all", *TINY, overlay)
     assert plan["train"] == {"run=axe-distilled"}
-    assert plan["score"] == {"run=axe-distilled, split=test, decode=ell2"}
+    assert plan["score"] == {f"run=axe-distilled, split=test, decode={decode}" for decode in ("ell2", "ell1")}
     assert plan.keys() == {
         "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "tables",
         "report", "all"
@@ -86,7 +101,7 @@ def test_a_raised_stage_version_reruns_that_stage(finished):
     path = finished.folder / "workflow/stage_versions.yaml"
     before = path.read_text()
     try:
-        path.write_text(before.replace("score: 1", "score: 2"))
+        path.write_text(before.replace("\nscore: ", "\nscore: 1"))
         plan = finished.plan("all", *TINY)
     finally:
         path.write_text(before)
@@ -108,7 +123,7 @@ def test_mlflow_has_each_training_tuning_and_score(finished):
         commits = database.execute("select count(*) from tags where key = 'objective'").fetchone()[0]
     for run in ("teacher", "ce-raw", "axe-raw-delta1", "axe-distilled"):
         assert {f"{run}/train", f"{run}/tune"} <= names
-    assert {"ce-raw/score/test/ell2", "teacher/score/test/beam2", "tiny"} <= names
+    assert {"ce-raw/score/test/ell2", "ce-raw/score/test/ell1", "teacher/score/test/beam2", "tiny"} <= names
     assert steps == 4 and commits
 
 

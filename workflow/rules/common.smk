@@ -80,6 +80,10 @@ def outputs(ending, split="test", runs=None):
     return [layout.output(STUDY, run, split, ending) for run in runs or STUDY.runs]
 
 
+def further_outputs(ending, split="test"):
+    return [path for run in STUDY.runs for path in layout.further_outputs(STUDY, run, split, ending)]
+
+
 def asked_for():
     """Targets, and what --until and its like name; the workflow itself learns them only later."""
     if "snakemake" not in sys.argv[0] or "--target-jobs" in sys.argv:  # called as a library, or by itself for a job
@@ -90,7 +94,8 @@ def asked_for():
 
 def publish():
     """Mirror the files to MLflow; a store that is away never fails a workflow."""
-    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs])
+    further = ["--further", *further_outputs("score.json")]
+    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs, *further])
 
 
 def record():

@@ -3,6 +3,7 @@ rule score:
         text="results/runs/{run}/{split}/{decode}.txt",
         words="results/runs/{run}/{split}/{decode}.tok.txt",
         subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
+        record="results/runs/{run}/{split}/{decode}.engine.json",
         references=of_run_corpus(layout.references, "{split}"),
         accept=of_run_corpus(layout.accept, "{split}"),
         config="results/runs/{run}/config.yaml",
@@ -23,7 +24,7 @@ rule score:
     shell:
         "axenat score --hypothesis {input.text} --tokenised {input.words} --subwords {input.subwords}"
         " --references {input.references} {params.accept} --run-config {input.config} --tuned {input.tuned}"
-        " --split {wildcards.split} --decode {wildcards.decode} --out {output} 2> {log}"
+        " --record {input.record} --split {wildcards.split} --decode {wildcards.decode} --out {output} 2> {log}"
 
 
 rule analyse:

@@ -1,6 +1,7 @@
 rule summarise:
     input:
         scores=outputs("score.json"),
+        further=further_outputs("score.json"),
         choices=layout.choices(STUDY),
         texts=outputs("txt"),
     output:
@@ -20,13 +21,14 @@ rule summarise:
     conda:
         ENVIRONMENT
     shell:
-        "axenat summarise --study-name {params.study:q} --scores {input.scores} --choices {input.choices}"
-        " --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {output.text} 2> {log}"
+        "axenat summarise --study-name {params.study:q} --scores {input.scores} --further {input.further}"
+        " --choices {input.choices} --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {output.text} 2> {log}"
 
 
 rule tables:
     input:
         scores=outputs("score.json"),
+        further=further_outputs("score.json"),
         choices=layout.choices(STUDY),
         configs=[f"results/runs/{run}/config.yaml" for run in STUDY.runs],
         tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
@@ -50,7 +52,7 @@ rule tables:
         ENVIRONMENT
     shell:
         "axenat tables --study-name {params.study:q} --names {params.names} --runs {params.runs} --scores {input.scores}"
-        " --analyses {input.analyses} --choices {input.choices} --out {params.folder} 2> {log}"
+        " --further {input.further} --analyses {input.analyses} --choices {input.choices} --out {params.folder} 2> {log}"
 
 
 rule report:

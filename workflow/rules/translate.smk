@@ -56,6 +56,7 @@ rule translate:
         text="results/runs/{run}/{split}/{decode}.txt",
         words="results/runs/{run}/{split}/{decode}.tok.txt",
         subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
+        record="results/runs/{run}/{split}/{decode}.engine.json",
     params:
         version=VERSIONS["translate"],
         folder=lambda wildcards, input: os.path.dirname(input.model[0]),
@@ -70,4 +71,4 @@ rule translate:
         ENVIRONMENT
     shell:
         "axenat translate --model {params.folder} --decode {wildcards.decode} --input {input.source} --output {output.text}"
-        " --tokenised {output.words} --subwords {output.subwords} --threads {threads} 2> {log}"
+        " --tokenised {output.words} --subwords {output.subwords} --record {output.record} --threads {threads} 2> {log}"

@@ -7,8 +7,8 @@ from functools import cache
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
-from axenat.config import LANGUAGES
 from axenat.files import UserError
+from axenat.languages import LANGUAGES
 
 REASONS = ("empty", "too_short", "too_long", "ratio", "duplicate")
 

@@ -127,6 +127,11 @@ class Translator:
         """Made when something is to be decoded: some only look at the model."""
         return engine_of(self.model, self.folder.run.objective, self.decode, self.device)
 
+    def record(self) -> dict[str, Any]:
+        """What decodes, and how: a score should tell."""
+        name = self.decode.name(self.objective.causal)
+        return {"engine": self.engine.name, "precision": self.engine.precision, "decode": name, "value": self.value}
+
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
         """Plain text in; `value` stands in for the tuned length multiplier or penalty."""
         return [found[0] for found in self.best_translations(self.tokenise(lines), 1, value)]

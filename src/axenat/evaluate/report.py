@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from axenat.evaluate.analysis import repeated_tokens
+from axenat.evaluate.decodings import with_one_candidate
 from axenat.evaluate.figure_style import inline_svg
 from axenat.evaluate.report_figures import Drawing
 from axenat.evaluate.study_record import StudyRecord
@@ -51,7 +52,7 @@ def _tables(study: StudyRecord) -> list[dict[str, Any]]:
             "num_sentences": scores[0].get("num_sentences"),
             "num_references": scores[0].get("num_references"),
         }
-        for split, scores in by_split(study.scores).items()
+        for split, scores in by_split(with_one_candidate(study.scores, study.decodings)).items()
     ]
 
 

@@ -40,7 +40,8 @@ class StudyRecord:
 
     name: str
     note: str = ""
-    scores: Sequence[Record] = ()
+    scores: Sequence[Record] = ()  # of each run's own decoding
+    decodings: Sequence[Record] = ()  # of all, those included
     comparisons: Sequence[Record] = ()
     runs: Sequence[RunRecord] = ()
     choices: Sequence[Record] = ()

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from axenat.evaluate.comparisons import mark_chosen
+from axenat.evaluate.decodings import SIZES, spelled_out
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
 from axenat.evaluate.table_text import Column, Row, Table, interval, mark, number, text
 from axenat.evaluate.tables import OBJECTIVE_LABELS, by_split, signatures
@@ -190,13 +191,48 @@ def repetitions(study: StudyRecord) -> Table:
     )
 
 
-# The order of the paper; config.TABLE_NAMES holds the same names.
+def decodings(study: StudyRecord) -> Table:
+    """Every decoding of every run, its own first; the paper has 5 length candidates throughout."""
+    own = {(score["run"], score["decode"]) for score in study.scores}
+    keys = (
+        "run", "decode", *SIZES, "bleu", "bleu_low", "bleu_high", "repetition", "repetition_words", "valid_share",
+        "length_ratio", "engine", "precision", "chosen",
+    )  # fmt: skip
+    scores = _on_test(study, study.decodings)
+    rows = [
+        {**{key: score.get(key) for key in keys}, "tuned": (score["run"], score["decode"]) in own}
+        for score in map(spelled_out, scores)
+    ]
+    what = "decodings on test, each with the λ or length penalty that was tuned on valid for the marked one of its run"
+    return Table(
+        title="Decodings",
+        caption=_caption(study, what, None, scores),
+        columns=[
+            text("run", "run"),
+            Column(label="decoding", keys=("decode", *SIZES), show=lambda row: str(row["decode"]), numeric=False),
+            mark("tuned", "tuned"),
+            number("BLEU", "bleu", ".2f"),
+            interval("95 % interval", "bleu_low", "bleu_high"),
+            number("repeated", "repetition", ".2%"),
+            number("repeated words", "repetition_words", ".2%"),
+            number("valid", "valid_share", ".1%"),
+            number("length ratio", "length_ratio", ".3f"),
+            text("engine", "engine", "precision"),
+            mark("chosen", "chosen"),
+        ],
+        rows=rows,
+        notes=_unscored(study),
+    )
+
+
+# The order of the paper, then our own; config.TABLE_NAMES holds the same names.
 TABLES: dict[str, Callable[[StudyRecord], Table]] = {
     "target_sides": target_sides,
     "skip_target_penalty": skip_target_penalty,
     "length_multiplier": length_multiplier,
     "lengths": lengths,
     "repetitions": repetitions,
+    "decodings": decodings,
 }
 
 
@@ -205,19 +241,24 @@ def _label(objective: str) -> str:
 
 
 def _test_scores(study: StudyRecord) -> list[Record]:
+    return _on_test(study, study.scores)
+
+
+def _on_test(study: StudyRecord, scores: Sequence[Record]) -> list[Record]:
     """In reading order, the winners of grids marked."""
-    return by_split(mark_chosen(study.scores, study.choices)).get("test", [])
+    return by_split(mark_chosen(scores, study.choices)).get("test", [])
 
 
 def _tuned(runs: Iterable[RunRecord]) -> list[Record]:
     return [run.tuned for run in runs if run.tuned]
 
 
-def _caption(study: StudyRecord, what: str, number_in_paper: int, scored: Sequence[Record]) -> str:
+def _caption(study: StudyRecord, what: str, number_in_paper: int | None, scored: Sequence[Record]) -> str:
     """One line; BLEU never without its signature."""
     signed = [record for record in scored if record.get("signature")]
     signature = f" Signature: `{'; '.join(signatures(signed))}`." if signed else ""
-    return f"Study {study.name}, {what} (paper, Table {number_in_paper}).{signature}"
+    place = f" (paper, Table {number_in_paper})" if number_in_paper else ""
+    return f"Study {study.name}, {what}{place}.{signature}"
 
 
 def _without(what: str, runs: Sequence[str]) -> list[str]:

@@ -22,6 +22,7 @@ COLUMNS = [
     "bleu",
     "bleu_low",
     "bleu_high",
+    "bleu_one_candidate",
     "repetition",
     "repetition_words",
     "valid_share",
@@ -31,7 +32,8 @@ COLUMNS = [
     "chosen",
     "signature",
 ]
-NUMERIC = ("δ", "λ", "BLEU", "95 % interval", "repeated %", "valid %")
+NUMERIC = ("δ", "λ", "BLEU", "95 % interval", "BLEU, ℓ = 1", "repeated %", "valid %")
+ONE_CANDIDATE = "ℓ = 1: with one length candidate, and the λ that was tuned for the run's own number of them"
 NOTHING = "-"
 
 
@@ -63,6 +65,7 @@ def display_frame(scores: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
             "λ": _number(score.get("length_multiplier"), ".2f"),
             "BLEU": _number(score.get("bleu"), ".2f"),
             "95 % interval": _interval(score.get("bleu_low"), score.get("bleu_high")),
+            "BLEU, ℓ = 1": _number(score.get("bleu_one_candidate"), ".2f"),
             "repeated %": _number(score.get("repetition"), ".2f", scale=100),
             "valid %": _number(score.get("valid_share"), ".1f", scale=100),
             "chosen": "✓" if score.get("chosen") else "",
@@ -94,7 +97,7 @@ def signatures(scores: Sequence[Mapping[str, Any]]) -> list[str]:
         runs_of.setdefault(score["signature"], []).append(score["run"])
     if len(runs_of) == 1:
         return list(runs_of)
-    return [f"{signature} ({', '.join(runs)})" for signature, runs in runs_of.items()]
+    return [f"{signature} ({', '.join(dict.fromkeys(runs))})" for signature, runs in runs_of.items()]
 
 
 def comparison_line(comparison: Mapping[str, Any]) -> str:
@@ -125,7 +128,7 @@ def to_markdown(summary: Mapping[str, Any]) -> str:
         lines.append("|" + "|".join("--:" if name in NUMERIC else ":--" for name in frame.columns) + "|")
         for row in frame.itertuples(index=False):
             lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |")
-        parts += [f"## {split}", "\n".join(lines)]
+        parts += [f"## {split}", "\n".join(lines), ONE_CANDIDATE + "."]
         parts += [f"`{signature}`" for signature in signatures(scores)]
     if summary["comparisons"]:
         parts += [
@@ -139,6 +142,7 @@ def to_terminal(summary: Mapping[str, Any]) -> str:
     parts = []
     for split, scores in by_split(summary["scores"]).items():
         parts += [f"{summary['study']}, {split} set", *_aligned(display_frame(scores))]
+        parts.append(f"  {ONE_CANDIDATE}")
         parts += [f"  BLEU {signature}" for signature in signatures(scores)] + [""]
     parts += [f"  {comparison_line(each)}" for each in summary["comparisons"]]
     return "\n".join(parts).rstrip("\n")

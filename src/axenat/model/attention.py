@@ -69,7 +69,7 @@ class CrossAttention(nn.Module):
         scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
         if mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
-        return scores.softmax(-1)
+        return scores.softmax(-1)  # type: ignore[no-any-return]
 
     def forward(self, states: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
         query = _split(self.query(states), self.heads)

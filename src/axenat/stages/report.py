@@ -34,6 +34,7 @@ def main(args: argparse.Namespace) -> None:
         name=args.study_name,
         note=args.note,
         scores=summary.get("scores", []),
+        decodings=summary.get("decodings", []),
         comparisons=summary.get("comparisons", []),
         runs=[_read_run(Path(folder), missing) for folder in args.runs],
         choices=[choice for choice in choices if choice],

@@ -1,10 +1,11 @@
 """`axenat score`: one output of one run against its references."""
 
 import argparse
+from typing import Any
 
 from axenat.evaluate.analysis import accepted_share, repetition_rate
 from axenat.evaluate.bleu import bleu
-from axenat.files import read_lines, read_mapping, read_record, write_json
+from axenat.files import UserError, read_lines, read_mapping, read_record, write_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accept", help="one regular expression a line: the valid translations, tokenised")
     parser.add_argument("--run-config", required=True, help="config.yaml of the run")
     parser.add_argument("--tuned", required=True, help="tuned.json of the run")
+    parser.add_argument("--record", help="what decoded, as `axenat translate --record` wrote it; else it is unknown")
     parser.add_argument("--split", required=True, help="name of the split, for example test")
     parser.add_argument("--decode", required=True, help="name of the decoding, for example ell5")
     parser.add_argument("--out", required=True, help="score.json to write")
@@ -23,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     config = read_mapping(args.run_config, "run", "corpus", "objective.name", "target_side")
     tuned = read_record(args.tuned, "key", "value")
+    decoded = _read_decoded(args.record, args.decode, tuned["value"]) if args.record else {}
     result = bleu(read_lines(args.hypothesis), [read_lines(path) for path in args.references])
     tokenised = read_lines(args.tokenised)
     score = {
@@ -39,9 +42,20 @@ def main(args: argparse.Namespace) -> None:
         "skip_target_penalty": config["objective"].get("skip_target_penalty"),
         "length_multiplier": tuned["value"] if tuned["key"] == "length_multiplier" else None,
         "length_penalty": tuned["value"] if tuned["key"] == "length_penalty" else None,
+        "engine": decoded.get("engine"),
+        "precision": decoded.get("precision"),
         "seed": config.get("seed"),
         # `summarise` pairs the sentences of two systems and finds them here.
         "hypothesis": args.hypothesis,
         "references": args.references,
     }
     write_json(args.out, score)
+
+
+def _read_decoded(path: str, decode: str, value: float) -> dict[str, Any]:
+    """A score must not tell of another decoding than the one that made its texts."""
+    decoded = read_record(path, "engine", "precision", "decode", "value")
+    found, expected = (decoded["decode"], decoded["value"]), (decode, value)
+    if found != expected:
+        raise UserError(f"{path}: decoded as {found[0]} with {found[1]}, not as {expected[0]} with {expected[1]}")
+    return decoded

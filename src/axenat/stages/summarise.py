@@ -3,6 +3,7 @@
 import argparse
 
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, compare, mark_chosen, pairs_to_compare
+from axenat.evaluate.decodings import spelled_out, with_one_candidate
 from axenat.evaluate.tables import to_csv, to_markdown, to_terminal
 from axenat.files import read_lines, read_record, write_json, write_text
 
@@ -10,6 +11,7 @@ from axenat.files import read_lines, read_record, write_json, write_text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study-name", required=True)
     parser.add_argument("--scores", nargs="+", required=True, help="score.json files, which name their texts")
+    parser.add_argument("--further", nargs="*", default=[], help="those of decodings beside each run's own")
     parser.add_argument("--choices", nargs="*", default=[], help="results of `axenat choose`")
     parser.add_argument("--out", required=True, help="summary.json to write")
     parser.add_argument("--markdown", required=True, help="table to write as Markdown")
@@ -17,17 +19,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    read = [read_record(path, *SCORE_KEYS) for path in args.scores]
-    scores = mark_chosen(read, [read_record(path, *CHOICE_KEYS) for path in args.choices])
+    choices = [read_record(path, *CHOICE_KEYS) for path in args.choices]
+    scores, further = (
+        mark_chosen([read_record(path, *SCORE_KEYS) for path in paths], choices)
+        for paths in (args.scores, args.further)
+    )
     pairs = list(pairs_to_compare(scores))
     paths = {path for pair in pairs for score in pair for path in (score["hypothesis"], *score["references"])}
     texts = {path: read_lines(path) for path in sorted(paths)}
     summary = {
         "study": args.study_name,
         "scores": scores,
+        "decodings": [spelled_out(score) for score in (*scores, *further)],
         "comparisons": [compare(a, b, texts) for a, b in pairs],
     }
-    write_text(args.markdown, to_markdown(summary))
-    write_text(args.csv, to_csv(scores))
+    shown = {**summary, "scores": with_one_candidate(scores, summary["decodings"])}
+    write_text(args.markdown, to_markdown(shown))
+    write_text(args.csv, to_csv(shown["scores"]))
     write_json(args.out, summary)
-    print(to_terminal(summary))
+    print(to_terminal(shown))

@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", nargs="*", choices=TABLE_NAMES, default=TABLE_NAMES, help="tables to write")
     parser.add_argument("--runs", nargs="+", type=Path, required=True, help="folders of the runs")
     parser.add_argument("--scores", nargs="*", type=Path, default=[], help="score.json files")
+    parser.add_argument("--further", nargs="*", type=Path, default=[], help="those of decodings beside each run's own")
     parser.add_argument("--analyses", nargs="*", type=Path, default=[], help="analysis.json files")
     parser.add_argument("--choices", nargs="*", type=Path, default=[], help="results of `axenat choose`")
     parser.add_argument("--out", type=Path, required=True, help="folder to write {name}.md and {name}.csv to")
@@ -25,9 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     analyses = _existing(read_record, args.analyses, "run")
+    scores, further = (_existing(read_record, paths, *SCORE_KEYS) for paths in (args.scores, args.further))
     study = StudyRecord(
         name=args.study_name,
-        scores=_existing(read_record, args.scores, *SCORE_KEYS),
+        scores=scores,
+        decodings=[*scores, *further],
         runs=[_read_run(folder, analyses) for folder in args.runs],
         choices=_existing(read_record, args.choices, *CHOICE_KEYS),
         missing=[f"Missing, {path}: no such file." for path in args.choices if not path.exists()],

@@ -10,14 +10,13 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
-from typing import IO, Any
 
 from axenat.config import STUDENT_ENGINES, TEACHER_ENGINES
-from axenat.decode.translator import Translation, Translator
-from axenat.decode.word_alignment import word_alignments
-from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines
+from axenat.decode.columns import lines_of
+from axenat.decode.translator import Translator
+from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines, write_json
 from axenat.progress import long_work
 from axenat.train.devices import device_of, use_threads
 
@@ -31,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, help="file to write (default: standard output)")
     parser.add_argument("--tokenised", type=Path, help="also write the tokenised words here")
     parser.add_argument("--subwords", type=Path, help="also write the subwords here")
+    parser.add_argument("--record", type=Path, help="also write here what decoded: engine, precision, decoding, value")
     parser.add_argument("--decode", metavar="NAME", help="beam1, ell1, ell5-t4 and so on (default: as the run says)")
     parser.add_argument("--n-best", type=int, metavar="N", help="up to N translations of each line, best first")
     parser.add_argument("--scores", action="store_true", help="also the score: log-probability by length")
@@ -62,15 +62,20 @@ def main(args: argparse.Namespace) -> None:
             form: stack.enter_context(atomic(path))
             for form, path in (("words", args.tokenised), ("subwords", args.subwords)) if path
         }  # fmt: skip
-        advance = stack.enter_context(long_work(_total(args.input), unit="line", tell_end=False))
+        advance, done = stack.enter_context(long_work(_total(args.input), unit="line", tell_end=False)), count(1)
         for block in _blocks(lines, args.lines_at_once or (1 if typed else LINES_AT_ONCE)):
             words = translator.tokenise(block)
-            found = translator.best_translations(words, args.n_best or 1)
-            _write(text, translator, words, found, num_lines, args)
+            found = translator.best_translations(words, args.n_best or 1, advance=lambda: advance(next(done)))
+            first = num_lines + 1 if args.n_best else None
+            text.writelines(
+                lines_of(translator, words, found, first=first, scores=args.scores, alignments=args.alignments)
+            )
+            text.flush()
             for form, stream in also.items():
                 stream.writelines(f"{getattr(best[0], form)}\n" for best in found)
             num_lines, num_cut = num_lines + len(block), num_cut + translator.num_cut
-            advance(num_lines)
+    if args.record:
+        write_json(args.record, translator.record())
     if num_cut:
         longest = translator.model.max_positions - 1
         log.warning("%d of %d lines were cut to the model's %d subwords", num_cut, num_lines, longest)
@@ -84,19 +89,3 @@ def _total(path: Path | None) -> int | None:
 def _blocks(lines: Iterator[str], size: int) -> Iterator[list[str]]:
     while block := list(islice(lines, size)):
         yield block
-
-
-def _write(
-    stream: IO[str], translator: Translator, words: list[str], found: list[list[Translation]], first: int, args: Any
-) -> None:
-    rows = [(number, one) for number, best in enumerate(found) for one in best]
-    columns = [[one.text for _, one in rows]]
-    if args.n_best:
-        columns.insert(0, [str(first + number + 1) for number, _ in rows])
-    if args.scores:
-        columns.append([f"{one.score:.4f}" for _, one in rows])
-    if args.alignments:
-        pairs = word_alignments(translator, [words[number] for number, _ in rows], [one for _, one in rows])
-        columns.append([" ".join(f"{source}-{target}" for source, target in line) for line in pairs])
-    stream.writelines("\t".join(row) + "\n" for row in zip(*columns, strict=True))
-    stream.flush()
