@@ -135,9 +135,10 @@ def test_a_wrong_flag_is_one_sentence_and_exit_code_2(stage, capsys) -> None:
 
 
 def test_a_missing_file_is_one_sentence_without_a_traceback(tmp_path) -> None:
-    done = run("gather", "--shards", "none.txt", "--target", "x", "--teacher", "x", "--out", "x", "--manifest", "x",
-               cwd=tmp_path)  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "axenat gather: none.txt: no such file\n")
+    flags = ("shards", "records", "source", "target", "teacher", "out", "manifest")
+    others = [word for flag in flags for word in (f"--{flag}", "x")]
+    done = run("gather", "--config", "none.yaml", *others, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "axenat gather: none.yaml: no such file\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -40,9 +40,10 @@ def test_only_the_target_side_of_train_is_ever_distilled() -> None:
 
 
 def test_shards_are_counted_from_one_and_come_in_order() -> None:
-    assert layout.shards(STUDY, "demo") == [
-        f"results/corpora/demo/distilled/shards/{part}.target" for part in ("1-of-2", "2-of-2")
-    ]
+    for ending in ("target", "json"):
+        assert layout.shards(STUDY, "demo", ending) == [
+            f"results/corpora/demo/distilled/shards/{part}.{ending}" for part in ("1-of-2", "2-of-2")
+        ]
 
 
 def test_a_teacher_is_a_tuned_model() -> None:

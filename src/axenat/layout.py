@@ -54,11 +54,12 @@ def subwords(corpus: str) -> list[str]:
     return [f"results/corpora/{corpus}/subwords/{name}" for name in SUBWORD_FILES]
 
 
-def shards(study: Study, corpus: str) -> list[str]:
+def shards(study: Study, corpus: str, ending: str) -> list[str]:
+    """The teacher's translations (`target`) or their records (`json`), in order."""
     distil = study.corpora[corpus].distil
     assert distil is not None, f"{corpus} has no teacher"
     parts = [f"{number}-of-{distil.shards}" for number in range(1, distil.shards + 1)]
-    return [f"results/corpora/{corpus}/distilled/shards/{part}.target" for part in parts]
+    return [f"results/corpora/{corpus}/distilled/shards/{part}.{ending}" for part in parts]
 
 
 def model(run: str) -> list[str]:

@@ -20,16 +20,13 @@ from axenat.stages import (
     analyse,
     average,
     clean,
-    distil,
     download,
     encode,
-    gather,
     learn_subwords,
     train,
     translate,
     tune,
 )
-from axenat.stages.distil import shard_of
 from tests import tiny
 
 GRAMMAR = {"seed": 3, "train": 60, "valid": 6, "test": 6}
@@ -389,66 +386,6 @@ def test_analyse_and_tune_refuse_texts_that_do_not_pair_up(house, tmp_path, side
     with pytest.raises(UserError, match=r"short\.txt has 1 lines but .*valid\.de has 6"):
         run(tune, model=house.runs["ce"], source=tmp_path / "short.txt", references=house.references("valid"),
             out=tmp_path / "tuned.json")  # fmt: skip
-
-
-def test_one_shard_and_three_shards_give_the_same_text(house, tmp_path) -> None:
-    source = tmp_path / "train.source"
-    write_lines(source, read_lines(house.words("train", "source"))[:20])
-    texts = []
-    for parts in (1, 3):
-        shards = [tmp_path / f"{number}-of-{parts}" for number in range(1, parts + 1)]
-        for path in shards:
-            run(distil, model=house.runs["teacher"], source=source, shard=path.name, out=path, threads=1)
-        texts.append([line for path in shards for line in read_lines(path)])
-    assert texts[0] == texts[1]
-    assert len(texts[0]) == 20
-
-
-@pytest.mark.parametrize("parts", [1, 2, 3, 7, 12])
-def test_shards_in_order_are_the_whole_and_of_even_size(parts) -> None:
-    lines = [str(number) for number in range(10)]
-    shards = [shard_of(lines, f"{number}-of-{parts}") for number in range(1, parts + 1)]
-    assert [line for shard in shards for line in shard] == lines
-    assert max(map(len, shards)) - min(map(len, shards)) <= 1
-
-
-@pytest.mark.parametrize("shard", ["0-of-3", "4-of-3", "1-of-0", "1/3", "one-of-two", "-1-of-3"])
-def test_a_shard_that_is_no_part_of_a_whole_is_refused(shard) -> None:
-    with pytest.raises(UserError, match="expected a part of a whole, such as 2-of-8"):
-        shard_of(["a"], shard)
-
-
-@pytest.fixture
-def teacher(tmp_path):
-    folder = tmp_path / "teacher"
-    write_lines(folder / "model.safetensors", ["weights"])
-    write_json(folder / "tuned.json", {"value": 1.0})
-    return folder
-
-
-def test_gather_puts_shards_in_order_and_keeps_the_real_target_of_what_is_empty(tmp_path, teacher) -> None:
-    shards, target = [tmp_path / "1", tmp_path / "2"], tmp_path / "real"
-    write_lines(shards[0], ["a", ""])
-    write_lines(shards[1], ["c"])
-    write_lines(target, ["x", "y", "c"])
-    out = {"out": tmp_path / "out", "manifest": tmp_path / "manifest.json"}
-    run(gather, shards=shards, target=target, teacher=teacher, **out)
-    assert read_lines(tmp_path / "out") == ["a", "y", "c"]
-    manifest = read_json(tmp_path / "manifest.json")
-    assert (manifest["sentences"], manifest["shards"]) == (3, 2)
-    assert (manifest["empty_replaced_by_real"], manifest["same_as_real"]) == (1, 1)
-
-
-@pytest.mark.parametrize("damage", ["count", "teacher"])
-def test_gather_writes_nothing_when_something_is_wrong(tmp_path, teacher, damage) -> None:
-    write_lines(tmp_path / "1", ["a", "b"] if damage == "count" else ["a"])
-    write_lines(tmp_path / "real", ["x"])
-    if damage == "teacher":
-        (teacher / "tuned.json").unlink()
-    out = {"out": tmp_path / "out", "manifest": tmp_path / "manifest.json"}
-    with pytest.raises((UserError, FileNotFoundError), match=r"hold 2 lines but|No such file"):
-        run(gather, shards=[tmp_path / "1"], target=tmp_path / "real", teacher=teacher, **out)
-    assert not (tmp_path / "out").exists() and not (tmp_path / "manifest.json").exists()
 
 
 def test_a_device_that_is_none_is_one_sentence(house) -> None:

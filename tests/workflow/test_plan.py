@@ -158,3 +158,19 @@ def test_any_note_or_none_reaches_the_report_as_it_is(workshop, note, flag):
     done = workshop.snakemake("-n", "results/report.html", "--configfile", workshop.overlay(f"note: {note}"))
     assert done.returncode == 0, done.stderr
     assert flag in done.stdout
+
+
+def test_the_study_says_how_many_shards_train_is_distilled_in_and_they_meet_in_one_job(workshop):
+    plan = workshop.plan("all", "--configfile", workshop.overlay("corpora: {demo: {distil: {shards: 7}}}"))
+    assert plan["distil"] == {f"corpus=demo, shard={number}-of-7" for number in range(1, 8)}
+    assert plan["gather"] == {"corpus=demo"}
+
+
+def test_valid_and_test_are_never_distilled(workshop):
+    sources = re.findall(r"axenat distil .*--source (\S+)", workshop.snakemake("-n", "all").stdout)
+    assert set(sources) == {"results/corpora/demo/clean/train.source"}
+    files = [f"results/corpora/demo/distilled/{split}" for split in ("valid", "test")]
+    for file in files:
+        assert workshop.snakemake("-n", f"{file}.target").returncode != 0
+    plan = workshop.plan(*(f"{file}.safetensors" for file in files))
+    assert not {"distil", "gather"} & plan.keys()

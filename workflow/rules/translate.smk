@@ -1,10 +1,14 @@
+# Train alone is distilled: there is no wildcard for the split.
+# Snakemake removes the outputs of a failed job, so the finished chunks that a killed shard goes on from,
+# {shard}.target.parts/, are no output; they carry a fingerprint of teacher, source and decoding.
 rule distil:
     input:
         config="results/corpora/{corpus}/config/distil.yaml",
         teacher=of_corpus(layout.teacher),
         source="results/corpora/{corpus}/clean/train.source",
     output:
-        "results/corpora/{corpus}/distilled/shards/{shard}.target",
+        target="results/corpora/{corpus}/distilled/shards/{shard}.target",
+        record="results/corpora/{corpus}/distilled/shards/{shard}.json",
     params:
         version=VERSIONS["distil"],
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
@@ -20,12 +24,15 @@ rule distil:
         ENVIRONMENT
     shell:
         "axenat distil --model {params.teacher} --source {input.source} --shard {wildcards.shard}"
-        " --out {output} --threads {threads} 2> {log}"
+        " --out {output.target} --record {output.record} --threads {threads} 2> {log}"
 
 
 rule gather:
     input:
-        shards=of_corpus(layout.shards),
+        config="results/corpora/{corpus}/config/clean.yaml",
+        shards=of_corpus(layout.shards, "target"),
+        records=of_corpus(layout.shards, "json"),
+        source="results/corpora/{corpus}/clean/train.source",
         target="results/corpora/{corpus}/clean/train.target",
         teacher=of_corpus(layout.teacher),
     output:
@@ -44,7 +51,8 @@ rule gather:
     conda:
         ENVIRONMENT
     shell:
-        "axenat gather --shards {input.shards} --target {input.target} --teacher {params.teacher}"
+        "axenat gather --config {input.config} --shards {input.shards} --records {input.records}"
+        " --source {input.source} --target {input.target} --teacher {params.teacher}"
         " --out {output.target} --manifest {output.manifest} 2> {log}"
 
 

@@ -156,10 +156,11 @@ class Translator:
         self.num_cut = sum(self._is_cut(line, source) for line, source in zip(lines, sources, strict=True))
         results = [[EMPTY] for _ in lines]
         filled = [i for i, source in enumerate(sources) if len(source) > 1]
+        for _ in range(len(lines) - len(filled)):
+            advance()
         if not filled:
             return results
-        found = self.engine.decode([sources[i] for i in filled], value, number)
-        for row, hypotheses in found:
+        for row, hypotheses in self.engine.decode([sources[i] for i in filled], value, number):
             results[filled[row]] = self._different([self.text(one) for one in hypotheses])
             advance()
         return results

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    languages, rules = _read_config(args.config)
+    languages, rules = read_clean_config(args.config)
     sources, targets = read_parallel(args.source, args.target)
     pairs = [
         (tokenise(source, languages.source_language), tokenise(target, languages.target_language))
@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> None:
     )
 
 
-def _read_config(path: Path) -> tuple[Languages, CleanConfig]:
+def read_clean_config(path: Path) -> tuple[Languages, CleanConfig]:
     values: Any = read_yaml(path)
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must be a mapping of keys, got {values!r}")

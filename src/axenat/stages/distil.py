@@ -1,11 +1,19 @@
-"""`axenat distil`: one shard of the train split, translated by the teacher."""
+"""`axenat distil`: one shard of the train split, translated by the teacher.
+
+A job that was killed goes on where it was: finished chunks lie in a folder beside the output until all are there.
+"""
 
 import argparse
-import re
 from pathlib import Path
+from typing import Any
 
+from axenat.data.chunks import chunk_bounds, shard_bounds
+from axenat.data.distilled import ShardRecord
+from axenat.decode.shard import LOCK, Parts, translate_chunks
 from axenat.decode.translator import Translator
-from axenat.files import UserError, read_lines, write_lines
+from axenat.files import UserError, alone, count_lines, sha256_of, write_json
+from axenat.layout import SUBWORD_FILES
+from axenat.records import as_plain, build
 from axenat.train.devices import device_of, use_threads
 
 
@@ -14,21 +22,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", type=Path, required=True, help="tokenised source text of train")
     parser.add_argument("--shard", required=True, help="which part, counted from 1: 2-of-8")
     parser.add_argument("--out", type=Path, required=True, help="tokenised translations of this shard")
+    parser.add_argument("--record", type=Path, required=True, help="how they were made, as JSON")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
 
 
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
-    lines = shard_of(read_lines(args.source), args.shard)
+    bounds = shard_bounds(chunk_bounds(count_lines(args.source)), args.shard)
     translator = Translator(args.model, device_of(args.device))
-    write_lines(args.out, (one.words for one in translator.translate_words(lines)))
+    if not translator.objective.causal:
+        name = translator.folder.run.objective.name
+        raise UserError(f"--model {args.model}: a teacher is a left_to_right run, and this one is {name}")
+    made_with = {
+        "teacher_sha256": sha256_of(args.model / "model.safetensors"),
+        "source_sha256": sha256_of(args.source),
+        "engine": translator.engine.name,
+        "precision": translator.engine.precision,
+        "beam_size": translator.decode.beam_size,
+        "length_penalty": translator.value,
+    }
+    folder = args.out.with_name(f"{args.out.name}.parts")
+    with alone(folder / LOCK, patience=0.0):
+        parts = Parts(folder, {**made_with, **_also_matters(translator, args.model)})
+        translate_chunks(translator, args.source, bounds, parts)
+        counted = parts.join(bounds, args.out)
+        place = {"shard": args.shard, "first_line": bounds[0] + 1, "lines": bounds[-1] - bounds[0]}
+        record = {**place, **made_with, "text_sha256": sha256_of(args.out), **counted}
+        write_json(args.record, as_plain(build(ShardRecord, record, str(args.record))))
+        parts.remove()
 
 
-def shard_of(lines: list[str], shard: str) -> list[str]:
-    """A contiguous part; the parts in order are the whole, and differ in size by one line at most."""
-    match = re.fullmatch(r"([0-9]+)-of-([0-9]+)", shard)
-    number, parts = (int(part) for part in match.groups()) if match else (0, 0)
-    if not 1 <= number <= parts:
-        raise UserError(f"--shard {shard}: expected a part of a whole, such as 2-of-8")
-    return lines[len(lines) * (number - 1) // parts : len(lines) * number // parts]
+def _also_matters(translator: Translator, model: Path) -> dict[str, Any]:
+    """What a record does not tell, and yet can change a translation."""
+    files = {name: sha256_of(model / name) for name in ("config.yaml", *SUBWORD_FILES)}
+    return {"device": translator.device.type, "tokens_per_batch": translator.decode.tokens_per_batch, **files}

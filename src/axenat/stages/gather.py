@@ -1,17 +1,39 @@
 """`axenat gather`: the teacher's shards in order, as the target side of train.
 
-A sentence that the teacher left empty keeps its real target: dropping it would change the data, and an
-empty target teaches nothing.
+An output that is empty, a runaway, or unfit by the corpus's clean filter gives way to the real target: dropping the
+pair would change the data, and a broken target teaches what is wrong.
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from axenat.files import UserError, read_lines, sha256_of, write_json, write_lines
+from axenat.data.distilled import (
+    FILTER_KEYS,
+    RULE,
+    ShardRecord,
+    check_records,
+    check_text,
+    evenly_spaced,
+    outputs_of,
+    read_shard_record,
+    why_real,
+)
+from axenat.data.text import detokenise
+from axenat.evaluate.bleu import bleu
+from axenat.files import UserError, atomic, count_lines, iter_lines, read_record, sha256_of, write_json
+from axenat.progress import progress
+from axenat.stages.clean import read_clean_config
+
+MOST_SAMPLED = 2000  # lines that tell how good the teacher is
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, required=True, help="languages and filters of the corpus (YAML)")
     parser.add_argument("--shards", type=Path, nargs="+", required=True, help="translations, in order")
+    parser.add_argument("--records", type=Path, nargs="+", required=True, help="what `distil` wrote beside them")
+    parser.add_argument("--source", type=Path, required=True, help="the source side of train")
     parser.add_argument("--target", type=Path, required=True, help="the real target side of train")
     parser.add_argument("--teacher", type=Path, required=True, help="folder of the teacher's run")
     parser.add_argument("--out", type=Path, required=True, help="distilled target side of train")
@@ -19,18 +41,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    distilled = [line for path in args.shards for line in read_lines(path)]
-    real = read_lines(args.target)
-    if len(distilled) != len(real):
-        raise UserError(f"the shards hold {len(distilled)} lines but {args.target} has {len(real)}")
-    empty = sum(not line for line in distilled)
+    languages, clean = read_clean_config(args.config)
+    records = [read_shard_record(path) for path in args.records]
+    made_with = _check(args, records)
+    lines, counts = sum(record.lines for record in records), Counter[str]()
+    sampled, hypotheses, references = evenly_spaced(lines, MOST_SAMPLED), [], []
+    triples = zip(iter_lines(args.source), iter_lines(args.target), outputs_of(args.shards, records), strict=True)
+    with atomic(args.out) as stream:
+        for number, (source, target, (output, runaway)) in enumerate(progress(triples, total=lines, desc="gather")):
+            reason = why_real(source, output, runaway, clean)
+            stream.write(f"{target if reason else output}\n")
+            counts[reason or "kept"] += 1
+            counts["same_as_real"] += output == target
+            if number in sampled:
+                hypotheses.append(detokenise(output, languages.target_language))
+                references.append(detokenise(target, languages.target_language))
+        score = bleu(hypotheses, [references], num_bootstrap=0)
     manifest = {
-        "teacher_sha256": sha256_of(args.teacher / "model.safetensors"),
+        **made_with,
         "tuned_sha256": sha256_of(args.teacher / "tuned.json"),
-        "shards": len(args.shards),
-        "sentences": len(real),
-        "empty_replaced_by_real": empty,
-        "same_as_real": sum(line == target for line, target in zip(distilled, real, strict=True)),
+        "shards": len(records),
+        "sentences": lines,
+        "empty": counts["empty"],
+        "runaway": counts["runaway"],
+        "filtered": {reason: counts[reason] for reason in ("too_short", "too_long", "ratio")},
+        "replaced_by_real": lines - counts["kept"],
+        "cut_sources": sum(record.cut_sources for record in records),
+        "same_as_real": counts["same_as_real"],
+        "rule": RULE,
+        "filter": {key: getattr(clean, key) for key in FILTER_KEYS},
+        "sample": {"sentences": len(hypotheses), "bleu": score["bleu"], "signature": score["signature"]},
     }
-    write_lines(args.out, (line or target for line, target in zip(distilled, real, strict=True)))
     write_json(args.manifest, manifest)
+
+
+def _check(args: argparse.Namespace, records: list[ShardRecord]) -> dict[str, Any]:
+    """What all shards were made with; refused unless they are the whole of this source, by this teacher."""
+    if len(args.shards) != len(records):
+        raise UserError(f"{len(args.shards)} shards but {len(records)} records; give one record for each shard")
+    made_with = {
+        "teacher_sha256": sha256_of(args.teacher / "model.safetensors"),
+        "source_sha256": sha256_of(args.source),
+        "engine": records[0].engine,
+        "precision": records[0].precision,
+        "beam_size": records[0].beam_size,
+        "length_penalty": read_record(args.teacher / "tuned.json", "value")["value"],
+    }
+    check_records(records, made_with)
+    for path, record in zip(args.shards, records, strict=True):
+        check_text(path, record)
+    lines = sum(record.lines for record in records)
+    for path in (args.source, args.target):
+        if count_lines(path) != lines:
+            raise UserError(f"the shards hold {lines} lines but {path} has {count_lines(path)}")
+    return made_with
