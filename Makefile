@@ -31,7 +31,7 @@ setup: .venv/installed
 		|| { echo "axenat needs Python 3.11; say which one it is: make PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (a few minutes, about 3 GB)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[fast,test]'
 	@touch $@
 
 clean-results:

@@ -1,7 +1,7 @@
 """A masked model's network as three ONNX graphs: read the sources, fill the canvases, choose the tokens.
 
 Padding is never computed: states are rows (R D) of real tokens only, which every attention lays out as sentences and
-takes in again. Biases have no nodes of their own: products or the fused operators after them add them.
+takes in again. In float32 biases have no nodes of their own: products or the fused operators after them add them.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from torch import Tensor, nn
 
 from axenat.model.attention import CrossAttention, SelfAttention
-from axenat.model.layers import FeedForward
+from axenat.model.layers import EncoderLayer
 from axenat.model.transformer import Transformer
 
 OPSETS = {"": 21, "com.microsoft": 1}
@@ -40,12 +40,15 @@ class Graph:
         self.shapes: list[TensorProto] = []
         self.whole: dict[str, tuple[str, str, str, str]] = {}
 
-    def op(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
-        """The name of its last output."""
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        (output,) = self.ops(1, kind, *inputs, **attributes)
+        return output
+
+    def ops(self, outputs: int, kind: str, *inputs: str, **attributes: Any) -> list[str]:
         names = [f"{kind}{len(self.nodes)}_{i}" for i in range(outputs)]
         domain = "com.microsoft" if kind in FUSED else ""
         self.nodes.append(helper.make_node(kind, inputs, names, names[0], domain=domain, **attributes))
-        return names[-1]
+        return names
 
     def weight(self, tensor: Tensor) -> str:
         name = f"weight{len(self.weights)}"
@@ -119,15 +122,16 @@ def reader(model: Transformer, *, int8: bool) -> Program:
     assert model.lengths is not None
     g = Graph(int8=int8)
     states = "embedded"
-    for layer in model.encoder:
+    layers: list[EncoderLayer] = list(model.encoder)  # type: ignore[arg-type]
+    for layer in layers:
         states = _add_and_norm(g, states, _self_attention(g, layer.attention, states), layer.norms[0])
         states = _add_and_norm(g, states, _feed_forward(g, layer.feed_forward, states), layer.norms[1])
     number = g.op("Shape", "lengths")
     first = g.op("Slice", states, g.numbers(0), number)
     memory = g.op("Slice", states, number, g.numbers(np.iinfo(np.int64).max))
     outputs = {"length_logits": (g.op("Gemm", first, g.weight(model.lengths.weight), transB=1), FLOAT)}
-    for i, layer in enumerate(model.decoder_layers()):
-        key, value = layer.cross_attention.key_value.weight.chunk(2)
+    for i, attention in enumerate(layer.cross_attention for layer in model.decoder_layers()):
+        key, value = attention.key_value.weight.chunk(2)
         outputs[f"key{i}"] = g.op("Gather", g.product(memory, key), "source_place"), FLOAT
         outputs[f"value{i}"] = g.op("Gather", g.product(memory, value), "source_place"), FLOAT
     return g.program({**LAID_OUT, "source_place": (INT64, 2)}, outputs)
@@ -153,8 +157,7 @@ def chooser(matrix: Tensor, banned: tuple[int, ...], *, int8: bool) -> Program:
     bias = torch.zeros(len(matrix))
     bias[list(banned)] = -torch.inf
     log_probs = g.op("LogSoftmax", g.product("states", matrix, bias))  # several times quicker than ReduceLogSumExp
-    ids = g.op("TopK", log_probs, g.numbers(1), outputs=2)
-    best = ids.removesuffix("1") + "0"
+    best, ids = g.ops(2, "TopK", log_probs, g.numbers(1))
     return g.program({"states": (FLOAT, 2)}, {"ids": (ids, INT64), "log_probs": (best, FLOAT)})
 
 
@@ -178,12 +181,13 @@ def _taken_in(g: Graph, attended: str, out: nn.Linear) -> str:
     return g.product(rows, out.weight, out.bias)
 
 
-def _feed_forward(g: Graph, layer: FeedForward, states: str) -> str:
-    hidden = g.op("BiasGelu", g.product(states, layer[0].weight), g.weight(layer[0].bias))
-    return g.product(hidden, layer[2].weight, layer[2].bias)
+def _feed_forward(g: Graph, layer: Any, states: str) -> str:
+    into, _, out = layer
+    hidden = g.op("BiasGelu", g.product(states, into.weight), g.weight(into.bias))
+    return g.product(hidden, out.weight, out.bias)
 
 
-def _add_and_norm(g: Graph, states: str, block: str, norm: nn.LayerNorm) -> str:
+def _add_and_norm(g: Graph, states: str, block: str, norm: Any) -> str:
     """Two nodes: the one that fuses them, SkipLayerNormalization, is several times slower."""
     weight, bias = g.weight(norm.weight), g.weight(norm.bias)
     return g.op("LayerNormalization", g.op("Add", states, block), weight, bias, epsilon=norm.eps)
