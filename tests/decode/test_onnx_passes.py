@@ -8,16 +8,12 @@ from torch.testing import assert_close
 from axenat.data.batches import pad
 from axenat.data.vocab import EOS, MASK, PAD
 from axenat.decode import passes
+from axenat.decode.onnx_graph import quantised
+from axenat.decode.onnx_passes import PRECISIONS, OnnxPasses
 from axenat.decode.parallel import parallel_decode
 from axenat.decode.passes import TorchPasses
 from axenat.files import UserError
 from tests import tiny
-
-pytest.importorskip("onnxruntime")
-pytest.importorskip("onnx")
-
-from axenat.decode.onnx_graph import quantised
-from axenat.decode.onnx_passes import PRECISIONS, OnnxPasses
 
 BANNED = (PAD, 1, MASK)
 SOURCES = [[6, 7, 8, EOS], [8, EOS], [7, 7, EOS], [6, 8, 6, 8, 9, EOS], [EOS]]
