@@ -1,12 +1,10 @@
 """From raw text to translations: each stage on a corpus and models that fit in seconds."""
 
 import argparse
-import io
 import json
 import shutil
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -315,28 +313,6 @@ def test_translate_writes_text_words_and_subwords_line_by_line(house, tmp_path, 
     assert len(text) == len(words) == len(subwords) == len(source)
     assert text[6] == words[6] == subwords[6] == ""
     assert words == [line.replace("@@ ", "").removesuffix("@@") for line in subwords]
-
-
-def test_translate_reads_standard_input_and_writes_standard_output(house, tmp_path, monkeypatch, capsys) -> None:
-    lines = read_lines(house.data / "test.en")[:3]
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(("\n".join([*lines, "", "x"])).encode())))
-    run(translate, model=house.runs["teacher"])
-    printed = capsys.readouterr().out.split("\n")
-    write_lines(tmp_path / "in.txt", [*lines, "", "x"])
-    run(translate, model=house.runs["teacher"], input=tmp_path / "in.txt", output=tmp_path / "out.txt")
-    assert printed == [*read_lines(tmp_path / "out.txt"), ""]
-
-
-@pytest.mark.parametrize(
-    ("name", "flags", "decode"),
-    [("teacher", {"decode": "beam1"}, "beam1"), ("axe", {"decode": "ell1"}, "ell1"), ("ce", {}, "ell2")],
-)
-def test_translate_records_what_decoded(house, tmp_path, name, flags, decode) -> None:
-    out = {"output": tmp_path / "out.txt", "record": tmp_path / "engine.json"}
-    run(translate, model=house.runs[name], input=house.data / "test.en", engine="torch", **out, **flags)
-    value = read_json(house.runs[name] / "tuned.json")["value"]  # of the run's own decoding, it serves for all
-    expected = {"engine": "torch", "precision": "float32", "decode": decode, "value": value}
-    assert read_json(out["record"]) == expected
 
 
 def test_translate_says_once_how_many_lines_were_cut(house, tmp_path, caplog) -> None:
