@@ -315,6 +315,18 @@ def test_translate_writes_text_words_and_subwords_line_by_line(house, tmp_path, 
     assert words == [line.replace("@@ ", "").removesuffix("@@") for line in subwords]
 
 
+@pytest.mark.parametrize(
+    ("name", "flags", "decode"),
+    [("teacher", {"decode": "beam1"}, "beam1"), ("axe", {"decode": "ell1"}, "ell1"), ("ce", {}, "ell2")],
+)
+def test_translate_records_what_decoded(house, tmp_path, name, flags, decode) -> None:
+    out = {"output": tmp_path / "out.txt", "record": tmp_path / "engine.json"}
+    run(translate, model=house.runs[name], input=house.data / "test.en", engine="torch", **out, **flags)
+    value = read_json(house.runs[name] / "tuned.json")["value"]  # of the run's own decoding, it serves for all
+    expected = {"engine": "torch", "precision": "float32", "decode": decode, "value": value}
+    assert read_json(out["record"]) == expected
+
+
 def test_translate_says_once_how_many_lines_were_cut(house, tmp_path, caplog) -> None:
     write_lines(tmp_path / "in.txt", ["man " * 200, "the old man", "man " * 300])
     run(translate, model=house.runs["axe"], input=tmp_path / "in.txt", output=tmp_path / "out.txt")
