@@ -126,7 +126,7 @@ def _chosen(engine: str, causal: bool, device: torch.device) -> str:
         raise UserError(f"decode.engine {engine} does not decode a {kind} model; allowed are auto, torch, {fast}")
     missing = [package for package in packages if find_spec(package) is None]
     if missing and engine == fast:
-        raise UserError(f"decode.engine {engine} needs {missing[0]}; pip install 'axenat[fast]', or choose torch")
+        raise UserError(f"decode.engine {engine} needs {missing[0]}; pip install {' '.join(packages)}, or choose torch")
     if missing or not _knows(fast, device):
         if engine == fast:
             raise UserError(f"decode.engine {engine} cannot use {device.type} here; choose torch, or --device cpu")
