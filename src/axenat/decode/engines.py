@@ -1,6 +1,7 @@
 """What decodes: torch everywhere, and where they are installed CTranslate2 for teachers, ONNX Runtime for students."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from importlib.util import find_spec
 from typing import Protocol
@@ -58,23 +59,41 @@ class Parallel:
     """Masked models, whatever runs their two passes."""
 
     def __init__(
-        self, name: str, passes: Passes, decode: DecodeConfig, least: int, device: torch.device, precision: str
-    ) -> None:
+        self, name: str, passes: Passes, decode: DecodeConfig, least: int, device: torch.device, precision: str,
+        at_once: int = 1,
+    ) -> None:  # fmt: skip
+        """`at_once` batches run side by side, each on a thread of its own."""
         self.name, self.passes, self.settings, self.least = name, passes, decode, least
-        self.device, self.precision = device, precision
+        self.device, self.precision, self.at_once = device, precision, at_once
 
-    @torch.inference_mode()
     def decode(
         self, sources: Sequence[list[int]], value: float, num_hypotheses: int = 1
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        ell = self.settings.num_length_candidates
-        for rows in batches(sources, self.settings.tokens_per_batch // ell):
-            source, lengths = (tensor.to(self.device) for tensor in pad([sources[row] for row in rows]))
-            found = parallel_decode(
-                self.passes, source, lengths, num_length_candidates=ell, length_multiplier=value, least=self.least,
-                rank_norm=self.settings.rank_norm, iterations=self.settings.iterations,
-            )  # fmt: skip
-            yield from ((row, best[:num_hypotheses]) for row, best in zip(rows, found, strict=True))
+        def found(rows: list[int]) -> list[list[Hypothesis]]:
+            return self._batch([sources[row] for row in rows], value)
+
+        plan = list(batches(sources, self.settings.tokens_per_batch // self.settings.num_length_candidates))
+        if self.at_once > 1 and len(plan) > 1:
+            with ThreadPoolExecutor(self.at_once) as pool:
+                yield from _best(plan, pool.map(found, plan), num_hypotheses)
+        else:
+            yield from _best(plan, map(found, plan), num_hypotheses)
+
+    @torch.inference_mode()
+    def _batch(self, sources: list[list[int]], value: float) -> list[list[Hypothesis]]:
+        source, lengths = (tensor.to(self.device) for tensor in pad(sources))
+        return parallel_decode(
+            self.passes, source, lengths, num_length_candidates=self.settings.num_length_candidates,
+            length_multiplier=value, least=self.least, rank_norm=self.settings.rank_norm,
+            iterations=self.settings.iterations,
+        )  # fmt: skip
+
+
+def _best(
+    plan: list[list[int]], found: Iterable[list[list[Hypothesis]]], number: int
+) -> Iterator[tuple[int, list[Hypothesis]]]:
+    for rows, candidates in zip(plan, found, strict=True):
+        yield from ((row, best[:number]) for row, best in zip(rows, candidates, strict=True))
 
 
 def batches(sources: Sequence[list[int]], tokens: int) -> Iterator[list[int]]:
@@ -109,8 +128,10 @@ def engine_of(
     if name == "onnx":
         from axenat.decode.onnx_passes import OnnxPasses
 
-        passes: Passes = OnnxPasses(model, objective.banned, precision=precision, threads=torch.get_num_threads())
-        return Parallel(name, passes, decode, least, device, precision)
+        threads = torch.get_num_threads()
+        at_once = 1 if latency else threads
+        passes: Passes = OnnxPasses(model, objective.banned, precision=precision, threads=threads // at_once)
+        return Parallel(name, passes, decode, least, device, precision, at_once)
     model = _in_precision(model, precision, device)
     if objective.causal:
         return TorchBeam(model, objective.banned, decode, device, precision)
