@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator
 
 from axenat.decode.engines import engine_of
 from axenat.decode.hypothesis import Hypothesis
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
-from axenat.evaluate.figure_style import FAMILIES, house_style, new_figure, save_picture
+from axenat.evaluate.figure_style import FAMILIES, SOFT, house_style, new_figure, save_picture
 from axenat.files import UserError, read_lines
 from benchmarks.measure import arguments, in_fresh_process, interleaved, medians, ratio, report
 
@@ -173,28 +176,52 @@ def _table(results: dict[str, Any]) -> Iterator[list[str]]:
         yield [str(row["threads"]), row["name"], f"{row['value']:.2f}", f">= {limit}" if limit else "", "", ""]
 
 
-def picture(rows: list[dict[str, Any]]) -> Any:
-    """Speed against BLEU, one sentence at a time and in batches."""
-    markers = {"torch": "o", "ctranslate2": "s", "onnx": "s"}
-    figure = new_figure(9.5, 4.2)
+MARKERS = {"torch": "o", "ctranslate2": "s", "onnx": "D"}
+LABELS = {"beam5": ("beam 5", -14), "beam1": ("greedy", 8), "ell1": ("1 length", 8), "ell5": ("5 lengths", 8)}
+
+
+def picture(rows: list[dict[str, Any]]) -> Figure:
+    """Speed against BLEU, one sentence at a time and in batches; a line joins the engines of one decoding."""
+    figure = new_figure(9.5, 4.4)
+    speeds = {
+        "One sentence at a time": lambda row: 1000 / row["latency_milliseconds"],
+        "The whole test set": lambda row: row["sentences_per_second"],
+    }
     with house_style():
         panels = figure.subplots(1, 2, sharey=True)
-        for panel, key, title in zip(
-            panels, ("latency", "batches"), ("One sentence at a time", "The whole test set"), strict=True
-        ):
+        for panel, (title, speed) in zip(panels, speeds.items(), strict=True):
             panel.set_title(f"{title}, {rows[0]['threads']} threads")
             panel.set_xscale("log")
+            panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            panel.xaxis.set_minor_locator(NullLocator())
             panel.set_xlabel("sentences a second")
-            for row in rows:
-                speed = row["sentences_per_second"] if key == "batches" else 1000 / row["latency_milliseconds"]
-                panel.plot(
-                    speed, row["bleu"], markers[row["engine"]], color=FAMILIES[row["objective"]][0],
-                    fillstyle="none" if row["precision"] == "int8" else "full",
-                )  # fmt: skip
-                label = f"{row['decode']} {row['engine']}" + (" int8" if row["precision"] == "int8" else "")
-                panel.annotate(label, (speed, row["bleu"]), xytext=(4, 4), textcoords="offset points", fontsize=7)
+            panel.margins(x=0.1, y=0.12)
+            for decode, (label, offset) in LABELS.items():
+                _draw(panel, [row for row in rows if row["decode"] == decode], speed, label, offset)
         panels[0].set_ylabel("BLEU")
+        keys = [_key(name, marker, "full") for name, marker in MARKERS.items()] + [_key("int8", "s", "none")]
+        figure.legend(handles=keys, loc="outside lower center", ncols=len(keys))
     return figure
+
+
+def _draw(
+    panel: Any, rows: list[dict[str, Any]], speed: Callable[[dict[str, Any]], float], label: str, offset: int
+) -> None:
+    rows = sorted(rows, key=speed)
+    if not rows:
+        return
+    colour = FAMILIES[rows[0]["objective"]][0]
+    panel.plot([speed(row) for row in rows], [row["bleu"] for row in rows], color=colour, linewidth=0.8)
+    for row in rows:
+        fill = "none" if row["precision"] == "int8" else "full"
+        panel.plot(speed(row), row["bleu"], MARKERS[row["engine"]], color=colour, fillstyle=fill)
+    first = (speed(rows[0]), rows[0]["bleu"])
+    panel.annotate(label, first, xytext=(-4, offset), textcoords="offset points", fontsize=8.5, color=colour)
+
+
+def _key(name: str, marker: str, fill: Any) -> Line2D:
+    return Line2D([], [], linestyle="none", marker=marker, fillstyle=fill, color=SOFT, label=name)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def beam_search(
     """The best hypotheses of each sentence, best first, by log-probability / length ** length_penalty.
 
     A sentence ends when `beam_size` hypotheses have ended, or earlier when no open one can still be among the best.
-    Without a length penalty only the latter counts, for then an open one that is ahead stays ahead of those that ended.
+    Without a length penalty only the latter counts: scores then only fall, so that it is never long in coming.
     """
     search = _Search(model, source, source_lengths, beam_size, length_penalty, banned, num_hypotheses)
     return [found[:num_hypotheses] for found in search.run()]
