@@ -91,19 +91,25 @@ def subwords_folder(folder: Path) -> Path:
     return folder
 
 
-def run_folder(folder: Path, objective_name: str, *, seed: int = 1, **decode: Any) -> Path:
+new_model = model
+
+
+def run_folder(
+    folder: Path, objective_name: str, *, seed: int = 1, model: dict[str, Any] | None = None, **decode: Any
+) -> Path:
     """The folder of a run whose model was never trained."""
     from axenat.data.vocab import Vocab
     from axenat.train.checkpoint import save_tensors, weights_of
 
     subwords_folder(folder)
-    config = run_config(objective_name, model={"max_positions": 24})
+    shape = {"max_positions": 24, **(model or {})}
+    config = run_config(objective_name, model=shape)
     plain = as_plain(config)
     grids = plain.pop("decode")
     text = {"run": folder.name, "source_language": "en", "target_language": "de", "joint": True}
     write_yaml(folder / "config.yaml", {**text, **plain})
     write_yaml(folder / "decode.yaml", {"run": folder.name, "tuned_key": config.tuned_key, **grids, **decode})
     size = len(Vocab.load(folder / "vocab.source"))
-    made = model(size=size, predicts_length=objective_name != "left_to_right", seed=seed, max_positions=24)
+    made = new_model(size=size, predicts_length=objective_name != "left_to_right", seed=seed, **shape)
     save_tensors(folder / "model.safetensors", weights_of(made), {})
     return folder

@@ -56,6 +56,16 @@ def test_stopping_early_and_the_cache_change_none_of_the_best(seed, penalty, bea
         assert [one.score for one in hypotheses] == pytest.approx([score for score, _ in truth], rel=1e-4)
 
 
+@pytest.mark.parametrize("seed", [46, 137])
+def test_an_open_hypothesis_may_still_overtake_by_growing(seed) -> None:
+    """Two of the rare models where stopping at what is best as it stands would miss the winner."""
+    network = model(seed, max_positions=10)
+    for source, hypotheses in zip(SOURCES[:3], search(network, SOURCES[:3], 4, 2.5), strict=True):
+        with torch.inference_mode():
+            truth = plain_beam(network, source, TOKENS, longest_output(len(source), 10), 2.5, 4)
+        assert hypotheses[0].ids == truth[0][1]
+
+
 @settings(max_examples=25)
 @given(st.integers(0, 1000))
 def test_a_beam_of_one_is_greedy(seed) -> None:

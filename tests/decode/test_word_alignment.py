@@ -4,10 +4,12 @@ import pytest
 import torch
 
 from axenat.config import OBJECTIVE_NAMES
+from axenat.data.vocab import BLANK, EOS
 from axenat.decode.translator import EMPTY, Translator
 from axenat.decode.word_alignment import word_alignments, word_numbers
 from axenat.model.attention import CrossAttention
 from tests import tiny
+from tests.reference.word_alignment import aligned_slowly
 
 CPU = torch.device("cpu")
 LINES = ["the old man buys a red car today .", "", "unseen wörds here", "a car", "the woman sees the old man"]
@@ -25,6 +27,29 @@ def test_every_target_word_has_one_source_word_and_the_batch_is_invisible(transl
         assert [target for _, target in pairs] == list(range(len(translation.words.split())))
         assert all(0 <= source < len(line.split()) for source, _ in pairs)
         assert word_alignments(translator, [line], [translation]) == [pairs]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("layers", [1, 3, 4])
+def test_a_word_is_aligned_to_the_word_that_its_subwords_look_at_most(tmp_path, objective, layers) -> None:
+    folder = tiny.run_folder(tmp_path / "toy", objective, model={"decoder_layers": layers, "init_std": 0.6}, seed=4)
+    translator = Translator(folder, CPU, engine="torch")
+    translations = translator.translate_words(LINES)
+    found = word_alignments(translator, LINES, translations)
+    with torch.inference_mode():
+        for line, translation, pairs in zip(LINES, translations, found, strict=True):
+            assert pairs == (aligned_slowly(translator, line, list(translation.ids)) if line else [])
+    assert len({source for pairs in found for source, _ in pairs}) > 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blanks_take_a_position_but_are_no_words(tmp_path, seed) -> None:
+    folder = tiny.run_folder(tmp_path / "toy", "axe", model={"init_std": 0.6}, seed=seed)
+    translator = Translator(folder, CPU, engine="torch")
+    ids = (BLANK, BLANK, 8, BLANK, EOS, 9, BLANK, 10, 7, EOS)
+    (pairs,) = word_alignments(translator, LINES[:1], [EMPTY._replace(ids=ids)])
+    with torch.inference_mode():
+        assert pairs == aligned_slowly(translator, LINES[0], list(ids))
 
 
 def test_what_is_empty_has_no_pairs(translator) -> None:
