@@ -91,18 +91,15 @@ def subwords_folder(folder: Path) -> Path:
     return folder
 
 
-new_model = model
-
-
 def run_folder(
-    folder: Path, objective_name: str, *, seed: int = 1, model: dict[str, Any] | None = None, **decode: Any
+    folder: Path, objective_name: str, *, seed: int = 1, shape: dict[str, Any] | None = None, **decode: Any
 ) -> Path:
     """The folder of a run whose model was never trained."""
     from axenat.data.vocab import Vocab
     from axenat.train.checkpoint import save_tensors, weights_of
 
     subwords_folder(folder)
-    shape = {"max_positions": 24, **(model or {})}
+    shape = {"max_positions": 24, **(shape or {})}
     config = run_config(objective_name, model=shape)
     plain = as_plain(config)
     grids = plain.pop("decode")
@@ -110,6 +107,6 @@ def run_folder(
     write_yaml(folder / "config.yaml", {**text, **plain})
     write_yaml(folder / "decode.yaml", {"run": folder.name, "tuned_key": config.tuned_key, **grids, **decode})
     size = len(Vocab.load(folder / "vocab.source"))
-    made = new_model(size=size, predicts_length=objective_name != "left_to_right", seed=seed, **shape)
+    made = model(size=size, predicts_length=objective_name != "left_to_right", seed=seed, **shape)
     save_tensors(folder / "model.safetensors", weights_of(made), {})
     return folder

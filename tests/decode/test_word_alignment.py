@@ -32,7 +32,7 @@ def test_every_target_word_has_one_source_word_and_the_batch_is_invisible(transl
 @pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
 @pytest.mark.parametrize("layers", [1, 3, 4])
 def test_a_word_is_aligned_to_the_word_that_its_subwords_look_at_most(tmp_path, objective, layers) -> None:
-    folder = tiny.run_folder(tmp_path / "toy", objective, model={"decoder_layers": layers, "init_std": 0.6}, seed=4)
+    folder = tiny.run_folder(tmp_path / "toy", objective, shape={"decoder_layers": layers, "init_std": 0.6}, seed=4)
     translator = Translator(folder, CPU, engine="torch")
     translations = translator.translate_words(LINES)
     found = word_alignments(translator, LINES, translations)
@@ -44,7 +44,7 @@ def test_a_word_is_aligned_to_the_word_that_its_subwords_look_at_most(tmp_path, 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_blanks_take_a_position_but_are_no_words(tmp_path, seed) -> None:
-    folder = tiny.run_folder(tmp_path / "toy", "axe", model={"init_std": 0.6}, seed=seed)
+    folder = tiny.run_folder(tmp_path / "toy", "axe", shape={"init_std": 0.6}, seed=seed)
     translator = Translator(folder, CPU, engine="torch")
     ids = (BLANK, BLANK, 8, BLANK, EOS, 9, BLANK, 10, 7, EOS)
     (pairs,) = word_alignments(translator, LINES[:1], [EMPTY._replace(ids=ids)])
