@@ -46,7 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     _write_utf8()
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
-        sys.stdout.flush()  # here, where a closed pipe can still be answered
+        if sys.stdout is not None:  # it was closed before we began
+            sys.stdout.flush()  # here, where a closed pipe can still be answered
         return code
     except BrokenPipeError:  # the reader has seen enough, as in `axenat --help | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

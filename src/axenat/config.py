@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from axenat.decodings import name_of, sizes_in
+from axenat.decodings import STUDENT_ENGINES, TEACHER_ENGINES, check_engine, name_of, sizes_in
 from axenat.languages import LANGUAGES
 from axenat.records import ConfigError, at_least, between, one_of, share
 
@@ -218,9 +218,6 @@ class TrainConfig:
         one_of("train.weight_decay_kind", self.weight_decay_kind, ("decoupled", "l2"))
 
 
-TEACHER_ENGINES, STUDENT_ENGINES = ("torch", "ctranslate2"), ("torch", "onnx")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecodeConfig:
     """How a run is decoded; lists are the grids that `tune` searches on valid."""
@@ -240,8 +237,7 @@ class DecodeConfig:
         for name in ("beam_size", "num_length_candidates", "iterations", "tokens_per_batch"):
             at_least(f"decode.{name}", getattr(self, name), 1)
         one_of("decode.rank_norm", self.rank_norm, ("positions", "tokens", "sum"))
-        one_of("decode.engine", self.engine, ("auto", *TEACHER_ENGINES, *STUDENT_ENGINES[1:]))
-        one_of("decode.precision", self.precision, ("auto", "float32", "float16", "int8"))
+        check_engine(self.engine, self.precision)
         for name in self.also:
             sizes_in(name, where="decode.also: ")
         for key, name in (("length_penalty", "length_penalties"), ("length_multiplier", "length_multipliers")):

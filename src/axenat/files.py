@@ -28,7 +28,7 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """
     encoding = None if "b" in mode else "utf-8"
     if _is_stream(path):
-        with open(path, mode, encoding=encoding) as stream:
+        with open(_open_already(path) or path, mode, encoding=encoding) as stream:
             yield stream
         return
     path = Path(os.path.realpath(path))
@@ -51,6 +51,12 @@ def _is_stream(path: str | Path) -> bool:
     """Devices and pipes, and names such as /dev/stdout even where they lead to a file, which others are writing too."""
     open_elsewhere = os.path.islink(path) and os.path.abspath(path).startswith(("/dev/", "/proc/"))
     return open_elsewhere or (os.path.exists(path) and not os.path.isfile(path))
+
+
+def _open_already(path: str | Path) -> int | None:
+    """A copy of standard output or error: opened by name, the file behind it would be emptied first."""
+    number = {"/dev/stdout": 1, "/dev/fd/1": 1, "/dev/stderr": 2, "/dev/fd/2": 2}.get(str(path))
+    return None if number is None else os.dup(number)
 
 
 def _umask() -> int:
@@ -94,6 +100,14 @@ def _lock_within(stream: IO[Any], seconds: float) -> None:
                 words = "is held by another process at the same work; wait for it or stop it"
                 raise UserError(f"{stream.name} {words}") from None
             time.sleep(0.1)
+
+
+def refuse_twice(*paths: Path | None) -> None:
+    """Two outputs of one name would leave one of them; streams may be shared."""
+    names = [os.path.realpath(path) for path in paths if path and not _is_stream(path)]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{name}: named for two outputs; give each a file of its own")
 
 
 def iter_lines(path: str | Path) -> Iterator[str]:

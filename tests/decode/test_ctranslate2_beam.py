@@ -113,3 +113,8 @@ def test_int8_scores_what_float32_scores_but_for_rounding() -> None:
 def test_a_precision_that_the_device_cannot_do_is_one_sentence() -> None:
     with pytest.raises(UserError, match="float16: ctranslate2 cannot do it on this cpu; allowed are float32, int8"):
         production(model(1), precision="float16")
+
+
+def test_the_best_of_several_without_a_length_penalty_are_left_to_torch() -> None:
+    with pytest.raises(UserError, match="may miss the next best ones; use --engine torch"):
+        found_by(production(model(1)), penalty=0.0, number=2)

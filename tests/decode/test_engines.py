@@ -5,10 +5,11 @@ import random
 import pytest
 import torch
 
-from axenat.config import OBJECTIVE_NAMES, STUDENT_ENGINES, TEACHER_ENGINES, DecodeConfig, ObjectiveConfig
+from axenat.config import OBJECTIVE_NAMES, DecodeConfig, ObjectiveConfig
 from axenat.decode import engines
 from axenat.decode.engines import engine_of
 from axenat.decode.translator import Translator
+from axenat.decodings import STUDENT_ENGINES, TEACHER_ENGINES
 from axenat.files import UserError
 from tests import tiny
 
@@ -58,10 +59,12 @@ def test_auto_takes_the_fast_one_where_it_is_installed_and_knows_the_device(monk
         made(objective, engine=fast)
 
 
-def test_on_a_gpu_students_stay_with_torch_and_so_do_teachers_if_ctranslate2_has_no_cuda() -> None:
+def test_on_a_gpu_students_stay_with_torch_and_so_do_teachers_if_ctranslate2_has_no_cuda(monkeypatch) -> None:
     gpu = torch.device("cuda")
     assert engines._chosen("auto", False, gpu) == "torch"
-    assert engines._chosen("auto", True, gpu) == "torch"  # no machine of ours has a GPU that it could see
+    for gpus, chosen in ((0, "torch"), (1, "ctranslate2")):
+        monkeypatch.setattr("ctranslate2.get_cuda_device_count", lambda gpus=gpus: gpus)
+        assert engines._chosen("auto", True, gpu) == chosen
     with pytest.raises(UserError, match="engine onnx cannot use cuda here; choose torch, or --device cpu"):
         engines._chosen("onnx", False, gpu)
 
@@ -72,8 +75,26 @@ def test_an_engine_for_another_kind_of_model_is_refused(objective, engine) -> No
         made(objective, engine=engine)
 
 
-@pytest.mark.parametrize("precision", ["float16", "int8"])
-def test_torch_has_no_small_precision_on_a_cpu(precision) -> None:
-    with pytest.raises(UserError, match=f"{precision}: torch decodes in float32, and on a GPU also in float16"):
-        made("axe", engine="torch", precision=precision)
+def test_torch_has_no_float16_on_a_cpu() -> None:
+    with pytest.raises(UserError, match="float16: torch decodes in float32, and on a GPU also in float16"):
+        made("axe", engine="torch", precision="float16")
     assert made("axe", engine="torch").precision == "float32"
+
+
+@pytest.mark.parametrize(("engine", "precision"), [("torch", "int8"), ("onnx", "float16")])
+def test_what_an_engine_can_do_nowhere_is_refused_by_the_configuration(engine, precision) -> None:
+    with pytest.raises(
+        UserError, match=f"decode.precision of engine {engine} must be one of auto, float32, .*{precision}"
+    ):
+        DecodeConfig(engine=engine, precision=precision)
+
+
+def test_the_number_asked_for_counts_different_translations(tmp_path) -> None:
+    """Candidates of an untrained model that says little else than one word are often equal."""
+    one_word = translator(tmp_path, "axe", "torch", num_length_candidates=8)
+    all_of_them = one_word.best_translations(LINES, 8)
+    assert any(len(found) < 8 for found in all_of_them)
+    for number in (1, 2, 3):
+        for whole, found in zip(all_of_them, one_word.best_translations(LINES, number), strict=True):
+            assert len({one.words for one in found}) == len(found)
+            assert [one.words for one in found] == [one.words for one in whole][:number]

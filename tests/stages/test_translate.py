@@ -4,7 +4,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
+from axenat.decode.translator import Translator
+from axenat.decode.word_alignment import word_alignments
 from axenat.files import read_lines, write_json, write_lines
 from tests import tiny
 
@@ -54,6 +57,61 @@ def test_columns_are_number_translation_score_and_pairs_of_words(folder) -> None
             assert bool(pairs) == bool(line)
 
 
+def test_columns_hold_what_the_translator_says(folder, tmp_path) -> None:
+    write_lines(tmp_path / "in.txt", TEXT)
+    out = ["--output", tmp_path / "out.txt", "--tokenised", tmp_path / "words.txt", "--subwords", tmp_path / "bpe.txt"]
+    flags = ("--n-best", 2, "--scores", "--alignments", "--engine", "torch", "--lines-at-once", 3)
+    done = axenat("--model", folder, "--input", tmp_path / "in.txt", *out, *flags)
+    assert done.returncode == 0, done.stderr.decode()
+    translator = Translator(folder, torch.device("cpu"), engine="torch")
+    words = translator.tokenise(TEXT)
+    expected = []
+    for number, (line, found) in enumerate(zip(words, translator.best_translations(words, 2), strict=True), start=1):
+        for one in found:
+            (pairs,) = word_alignments(translator, [line], [one])
+            columns = (number, one.text, f"{one.score:.4f}", " ".join(f"{source}-{target}" for source, target in pairs))
+            expected.append("\t".join(map(str, columns)))
+    assert read_lines(tmp_path / "out.txt") == expected
+    best = translator.translate(TEXT)
+    assert read_lines(tmp_path / "words.txt") == [one.words for one in best]
+    assert read_lines(tmp_path / "bpe.txt") == [one.subwords for one in best]
+
+
+def test_in_a_conversation_each_line_is_answered_before_the_next(folder) -> None:
+    command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(folder), "--lines-at-once", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as talk:
+        for line in TEXT[:3]:
+            talk.stdin.write(f"{line}\n".encode())
+            talk.stdin.flush()
+            assert bool(talk.stdout.readline().strip()) == bool(line)
+        talk.stdin.close()
+    assert talk.returncode == 0
+
+
+def test_standard_output_by_name_keeps_what_stands_before_and_after(folder, tmp_path) -> None:
+    write_lines(tmp_path / "in.txt", ["a car"])
+    with (tmp_path / "all.txt").open("w") as shared:
+        print("before", file=shared, flush=True)
+        command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(folder), "--output", "/dev/stdout",
+                   "--input", str(tmp_path / "in.txt")]  # fmt: skip
+        subprocess.run(command, stdout=shared, check=True)
+        shared.seek(0, 2)
+        print("after", file=shared)
+    lines = read_lines(tmp_path / "all.txt")
+    assert (len(lines), lines[0], lines[2]) == (3, "before", "after")
+
+
+def test_closed_streams_are_one_sentence(folder) -> None:
+    for closed in ("<&-", ">&-"):
+        words = f"{sys.executable} -m axenat.cli translate --model {folder} {closed}"
+        done = subprocess.run(["bash", "-c", words], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        assert done.returncode == 2
+        assert (
+            done.stderr
+            == b"axenat translate: standard input or output is closed; name files with --input and --output\n"
+        )
+
+
 def test_bytes_that_are_not_utf_8_are_told_with_their_line_and_nothing_is_written(folder, tmp_path) -> None:
     bad = b"a car\nthe \xff man\n"
     done = axenat("--model", folder, text=bad)
@@ -72,7 +130,13 @@ def test_bytes_that_are_not_utf_8_are_told_with_their_line_and_nothing_is_writte
         (("--lines-at-once", 0), "--lines-at-once 0: must be at least 1"),
         (("--decode", "ell0"), "'ell0' is no decoding; allowed are names such as beam1, ell1 and ell5-t4"),
         (("--input", "nowhere.txt"), "nowhere.txt: no such file"),
-        (("--engine", "torch", "--precision", "int8"), "torch decodes in float32"),
+        (
+            ("--engine", "torch", "--precision", "int8"),
+            "decode.precision of engine torch must be one of auto, float32, float16",
+        ),
+        (("--device", "meta"), "--device meta: not a device of ours; use auto, cpu, cuda or cuda:0"),
+        (("--device", "cpu:3"), "--device cpu:3: not a device of ours"),
+        (("--output", "x.txt", "--record", "./x.txt"), "x.txt: named for two outputs; give each a file of its own"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(folder, flags, sentence) -> None:

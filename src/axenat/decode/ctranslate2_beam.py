@@ -66,6 +66,11 @@ class CTranslate2Beam:
     def decode(
         self, sources: Sequence[list[int]], value: float, num_hypotheses: int = 1
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
+        if num_hypotheses > 1 and value == 0:
+            raise UserError(
+                "without a length penalty, ctranslate2 ends when the best hypothesis has ended and may miss the next "
+                "best ones; use --engine torch"
+            )
         beam = self.settings.beam_size
         waiting: list[tuple[list[int], Any]] = []
         for rows in self._batches(sources):

@@ -33,7 +33,7 @@ class OnnxPasses:
         self, model: Transformer, banned: tuple[int, ...], *, precision: str = "float32", threads: int
     ) -> None:
         if precision not in PRECISIONS:
-            raise UserError(f"the precision is {precision!r}; allowed are {', '.join(PRECISIONS)}")
+            raise UserError(f"decode.precision {precision}: onnx cannot do it; allowed are {', '.join(PRECISIONS)}")
         int8 = precision == "int8"
         self.max_positions, self.vocabulary = model.max_positions, len(model.output_matrix)
         assert model.lengths is not None

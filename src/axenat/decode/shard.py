@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from axenat.decode.translator import Translator
-from axenat.files import atomic, iter_lines, read_record, write_json, write_text
+from axenat.files import UserError, atomic, iter_lines, read_record, write_json, write_text
 from axenat.progress import Advance, long_work
 
 LOCK = ".working"
+COUNTED = ("cut_sources", "runaway", "empty")
 
 
 class Parts:
@@ -29,12 +30,19 @@ class Parts:
     def path(self, start: int, end: int) -> Path:
         return self.folder / f"{start + 1}-{end}.json"
 
+    def has(self, start: int, end: int) -> bool:
+        """Whole, that is: what was damaged is made again."""
+        try:
+            return len(read_record(self.path(start, end), "lines", *COUNTED)["lines"]) == end - start
+        except UserError:
+            return False
+
     def join(self, bounds: list[int], out: Path) -> dict[str, Any]:
         """Write the text of all chunks; what was counted in them."""
-        counted: dict[str, Any] = {"cut_sources": 0, "runaway": [], "empty": []}
+        counted: dict[str, Any] = dict(zip(COUNTED, (0, [], []), strict=True))
         with atomic(out) as stream:
             for start, end in pairwise(bounds):
-                chunk = read_record(self.path(start, end), "lines", *counted)
+                chunk = read_record(self.path(start, end), "lines", *COUNTED)
                 stream.writelines(f"{line}\n" for line in chunk["lines"])
                 for key in counted:
                     counted[key] += chunk[key]
@@ -46,7 +54,7 @@ class Parts:
 
 def translate_chunks(translator: Translator, source: Path, bounds: list[int], parts: Parts) -> None:
     """Each chunk in a call of its own, whatever else the shard holds; those in `parts` are passed over."""
-    missing = [(start, end) for start, end in pairwise(bounds) if not parts.path(start, end).exists()]
+    missing = [(start, end) for start, end in pairwise(bounds) if not parts.has(start, end)]
     total = bounds[-1] - bounds[0]
     done = total - sum(end - start for start, end in missing)
     lines, position = iter_lines(source), 0

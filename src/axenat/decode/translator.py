@@ -1,6 +1,5 @@
 """A run's folder as a translator: lines of text in, lines of text out, in order."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,6 +37,7 @@ class Translation(NamedTuple):
     ids: tuple[int, ...] = ()  # as the decoder produced them, <eos> and blanks included
 
 
+MOST_TUNED = 100.0  # beyond, lengths and scores overflow
 EMPTY = Translation("", "", "", 0.0)
 
 
@@ -66,8 +66,8 @@ def read_run_config(path: Path) -> RunFolder:
 def _tuned_value(path: Path, least: float) -> float:
     value = read_record(path, "value")["value"]
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not least <= value < math.inf:
-        raise UserError(f"{path}: value must be a number >= {least}, got {value!r}; tune the run again")
+    if not number or not least <= value <= MOST_TUNED:
+        raise UserError(f"{path}: value must be from {least} to {MOST_TUNED}, got {value!r}; tune the run again")
     return float(value)
 
 
@@ -81,13 +81,21 @@ def new_model(folder: RunFolder, objective: Objective, source_vocab: Vocab, targ
 class Translator:
     """A trained model with all it needs to read and write text."""
 
-    def __init__(self, path: str | Path, device: torch.device, decoding: str | None = None, **changes: Any) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        device: torch.device,
+        decoding: str | None = None,
+        *,
+        latency: bool = False,  # lines come one at a time
+        **changes: Any,
+    ) -> None:
         """Decodes as decode.yaml says, or as `decoding` and other `changes` of its keys say instead."""
         path = Path(path)
         if not path.is_dir():
             raise UserError(f"{path}: no such folder; give a run's folder, such as results/runs/teacher")
         self.folder = read_run_config(path / "config.yaml")
-        self.device = device
+        self.device, self.latency = device, latency
         weights = path / "model.safetensors"
         tensors, metadata = load_tensors(weights)
         check_texts(path, metadata)
@@ -125,7 +133,7 @@ class Translator:
     @cached_property
     def engine(self) -> Engine:
         """Made when something is to be decoded: some only look at the model."""
-        return engine_of(self.model, self.folder.run.objective, self.decode, self.device)
+        return engine_of(self.model, self.folder.run.objective, self.decode, self.device, latency=self.latency)
 
     def record(self) -> dict[str, Any]:
         """What decodes, and how: a score should tell."""
@@ -160,8 +168,9 @@ class Translator:
             advance()
         if not filled:
             return results
-        for row, hypotheses in self.engine.decode([sources[i] for i in filled], value, number):
-            results[filled[row]] = self._different([self.text(one) for one in hypotheses])
+        asked = 1 if number == 1 else max(self.decode.beam_size, self.decode.num_length_candidates)  # some may be equal
+        for row, hypotheses in self.engine.decode([sources[i] for i in filled], value, asked):
+            results[filled[row]] = self._different([self.text(one) for one in hypotheses])[:number]
             advance()
         return results
 

@@ -11,7 +11,7 @@ from axenat.data.chunks import chunk_bounds, shard_bounds
 from axenat.data.distilled import ShardRecord
 from axenat.decode.shard import LOCK, Parts, translate_chunks
 from axenat.decode.translator import Translator
-from axenat.files import UserError, alone, count_lines, sha256_of, write_json
+from axenat.files import UserError, alone, count_lines, refuse_twice, sha256_of, write_json
 from axenat.layout import SUBWORD_FILES
 from axenat.records import as_plain, build
 from axenat.train.devices import device_of, use_threads
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
+    refuse_twice(args.out, args.record)
     bounds = shard_bounds(chunk_bounds(count_lines(args.source)), args.shard)
     translator = Translator(args.model, device_of(args.device))
     if not translator.objective.causal:

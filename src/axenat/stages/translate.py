@@ -2,7 +2,8 @@
 
 An empty line stays empty. A line beyond the model's positions is cut there; how many were is told at the end.
 With --n-best, --scores or --alignments the output has columns, separated by tabs: the number of the line (with
---n-best), the translation, its score, and pairs of words such as 0-0 1-2: source and target, counted from 0.
+--n-best), the translation, its score (log-probability, divided as the run's configuration says), and pairs of words
+such as 0-0 1-2: source and target, counted from 0, punctuation apart as the Moses tokeniser has it.
 """
 
 import argparse
@@ -13,10 +14,10 @@ from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
 
-from axenat.config import STUDENT_ENGINES, TEACHER_ENGINES
 from axenat.decode.columns import lines_of
 from axenat.decode.translator import Translator
-from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines, write_json
+from axenat.decodings import PRECISIONS, STUDENT_ENGINES, TEACHER_ENGINES
+from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines, refuse_twice, write_json
 from axenat.progress import long_work
 from axenat.train.devices import device_of, use_threads
 
@@ -33,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--record", type=Path, help="also write here what decoded: engine, precision, decoding, value")
     parser.add_argument("--decode", metavar="NAME", help="beam1, ell1, ell5-t4 and so on (default: as the run says)")
     parser.add_argument("--n-best", type=int, metavar="N", help="up to N translations of each line, best first")
-    parser.add_argument("--scores", action="store_true", help="also the score: log-probability by length")
+    parser.add_argument("--scores", action="store_true", help="also the score that ranks them")
     parser.add_argument("--alignments", action="store_true", help="also the source word that each word looks at")
     engines = ("auto", *TEACHER_ENGINES, *STUDENT_ENGINES[1:])
     parser.add_argument("--engine", choices=engines, help="what decodes (default: as the run says)")
-    parser.add_argument("--precision", choices=("auto", "float32", "float16", "int8"), help="of the engine")
+    parser.add_argument("--precision", choices=("auto", *PRECISIONS), help="of the engine")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
     parser.add_argument(
@@ -51,9 +52,12 @@ def main(args: argparse.Namespace) -> None:
     for flag, value in (("--n-best", args.n_best), ("--lines-at-once", args.lines_at_once)):
         if value is not None and value < 1:
             raise UserError(f"{flag} {value}: must be at least 1")
+    refuse_twice(args.output, args.tokenised, args.subwords, args.record)
+    if (args.input is None and sys.stdin is None) or (args.output is None and sys.stdout is None):
+        raise UserError("standard input or output is closed; name files with --input and --output")
+    at_once = args.lines_at_once or (1 if args.input is None and sys.stdin.isatty() else LINES_AT_ONCE)
     changes = {key: value for key in ("engine", "precision") if (value := getattr(args, key))}
-    translator = Translator(args.model, device_of(args.device), args.decode, **changes)
-    typed = args.input is None and sys.stdin.isatty()
+    translator = Translator(args.model, device_of(args.device), args.decode, latency=at_once == 1, **changes)
     lines = iter_lines(args.input) if args.input else decode_lines(sys.stdin.buffer, "standard input")
     num_lines = num_cut = 0
     with ExitStack() as stack:
@@ -63,7 +67,7 @@ def main(args: argparse.Namespace) -> None:
             for form, path in (("words", args.tokenised), ("subwords", args.subwords)) if path
         }  # fmt: skip
         advance, done = stack.enter_context(long_work(_total(args.input), unit="line", tell_end=False)), count(1)
-        for block in _blocks(lines, args.lines_at_once or (1 if typed else LINES_AT_ONCE)):
+        for block in _blocks(lines, at_once):
             words = translator.tokenise(block)
             found = translator.best_translations(words, args.n_best or 1, advance=lambda: advance(next(done)))
             first = num_lines + 1 if args.n_best else None

@@ -15,6 +15,8 @@ def device_of(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise UserError(f"--device {name}: not a device; use auto, cpu, cuda or cuda:0") from None
+    if name not in ("cpu", "cuda") and not (device.type == "cuda" and device.index is not None):
+        raise UserError(f"--device {name}: not a device of ours; use auto, cpu, cuda or cuda:0")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UserError(f"--device {name}: this machine has no usable GPU; use auto or cpu")
     return device
