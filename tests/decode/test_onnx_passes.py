@@ -191,5 +191,5 @@ def test_a_canvas_beyond_the_models_positions_is_refused() -> None:
 
 
 def test_an_unknown_precision_is_refused() -> None:
-    with pytest.raises(UserError, match="decode.precision float16: onnx cannot do it; allowed are float32, int8"):
+    with pytest.raises(UserError, match="precision float16: onnx cannot do it; allowed are float32, int8"):
         onnx(tiny.model(), "float16")
