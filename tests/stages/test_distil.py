@@ -134,6 +134,31 @@ def test_a_killed_shard_goes_on_after_its_last_chunk_and_ends_with_the_same_byte
     assert not (place / "1-of-1.target.parts").exists()
 
 
+def _emptied(part) -> None:
+    part.write_text("")
+
+
+def _a_line_less(part) -> None:
+    chunk = read_json(part)
+    write_json(part, {**chunk, "lines": chunk["lines"][:-1]})
+
+
+@pytest.mark.parametrize("damage", [_emptied, _a_line_less])
+def test_a_damaged_chunk_is_made_again(whole, place, tmp_path, decoded, damage) -> None:
+    kill(place, "1-of-1", 3, tmp_path)
+    chunks = [path for path in (place / "1-of-1.target.parts").iterdir() if path.name[0].isdigit()]
+    damage(sorted(chunks)[0])
+    run(distil, **flags(place, "1-of-1"))
+    assert len(decoded) == len(CHUNK_SIZES) - 2
+    assert (place / "1-of-1.target").read_bytes() == (whole / "1-of-1.target").read_bytes()
+
+
+def test_text_and_record_need_a_file_each(place) -> None:
+    both = {**flags(place, "1-of-1"), "record": place / "1-of-1.target"}
+    with pytest.raises(UserError, match=r"1-of-1.target: named for two outputs"):
+        run(distil, **both)
+
+
 def test_a_shard_killed_at_its_last_chunk_only_puts_them_together(whole, place, tmp_path, decoded) -> None:
     kill(place, "1-of-1", len(CHUNK_SIZES), tmp_path)
     run(distil, **flags(place, "1-of-1"))
