@@ -19,7 +19,8 @@ import torch
 
 from axenat.config import ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
 from axenat.data.batches import plan_batches
-from axenat.data.corpus import ParallelCorpus, write_corpus
+from axenat.data.corpus import ParallelCorpus
+from axenat.data.corpus_writer import write_corpus
 from axenat.data.loader import load_batches
 from axenat.files import read_yaml
 from axenat.model.transformer import Transformer

@@ -3,6 +3,7 @@
 import importlib
 import io
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -56,7 +57,7 @@ def test_help_answers_at_once() -> None:
 def test_an_unknown_stage_is_one_sentence_with_those_that_are_known(capsys) -> None:
     assert cli.main(["trane"]) == 2
     message = capsys.readouterr().err
-    assert message.startswith("axenat: unknown stage 'trane'; allowed are configure, download")
+    assert message.startswith("axenat: unknown stage 'trane'; allowed are configure, fetch, download")
     assert message.count("\n") == 1
 
 
@@ -123,6 +124,28 @@ def test_output_is_utf8_whatever_the_locale_says(stage, monkeypatch) -> None:
 def test_an_interrupted_stage_ends_like_an_interrupted_program(stage) -> None:
     stage(fail_with(KeyboardInterrupt()))
     assert cli.main(["score"]) == 130
+
+
+def test_a_stage_that_is_asked_to_stop_leaves_nothing_half_written(tmp_path) -> None:
+    """It waits for text from a pipe, with its outputs open."""
+    os.mkfifo(tmp_path / "raw")
+    (tmp_path / "clean.yaml").write_text("source_language: en\ntarget_language: de\n")
+    out = [word for flag in ("out-source", "out-target", "counts") for word in (f"--{flag}", f"out/{flag}")]
+    flags = ["--config", "clean.yaml", "--split", "train", "--source", "raw", "--target", "raw", *out]
+    process = subprocess.Popen([sys.executable, "-m", "axenat.cli", "clean", *flags], cwd=tmp_path)
+    while not (tmp_path / "out").exists() or len(list((tmp_path / "out").iterdir())) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait(20) == 128 + signal.SIGTERM
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_signals_are_as_before_when_a_stage_is_done(stage) -> None:
+    before, seen = signal.getsignal(signal.SIGTERM), []
+    stage(lambda args: seen.append(signal.getsignal(signal.SIGTERM)))
+    assert cli.main(["score"]) == 0
+    assert seen != [before] and signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_wrong_flag_is_one_sentence_and_exit_code_2(stage, capsys) -> None:

@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.config import CorpusConfig, DecodeConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.config import DecodeConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.corpus_config import CorpusConfig
 from axenat.files import UserError
 from axenat.records import ConfigError, as_plain, build
 from axenat.study import parse_study
@@ -150,8 +151,8 @@ def test_the_study_of_these_tests_is_allowed() -> None:
             {"engine": "onnx"},
             ["decode.engine of a left_to_right run must be one of auto, torch, ctranslate2, got 'onnx'"],
         ),
-        ("corpora__demo__folder", "texts", ["corpora.demo", "exactly one of grammar and folder"]),
-        ("corpora__own__folder", None, ["corpora.own", "exactly one of grammar and folder"]),
+        ("corpora__demo__folder", "texts", ["corpora.demo", "exactly one of grammar, folder and recipe"]),
+        ("corpora__own__folder", None, ["corpora.own", "exactly one of grammar, folder and recipe"]),
         ("corpora__own__target_language", "en", ["source_language and target_language must differ"]),
         ("corpora__demo__target_language", "ro", ["grammar writes source_language en and target_language de"]),
         # names that lead nowhere

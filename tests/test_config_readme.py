@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from axenat import config
+from axenat import config, corpus_config
 from axenat.study import STUDY_KEYS
 
 README = Path(__file__).parents[1] / "config" / "README.md"
 HEADING = re.compile(r"#+ .*\(`(\w+)`\)")
 RECORDS = {
     name: kind
-    for name, kind in vars(config).items()
-    if dataclasses.is_dataclass(kind) and getattr(kind, "__module__", None) == config.__name__
+    for module in (config, corpus_config)
+    for name, kind in vars(module).items()
+    if dataclasses.is_dataclass(kind) and getattr(kind, "__module__", None) == module.__name__
 }
 
 

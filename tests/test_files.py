@@ -1,5 +1,6 @@
 """Files are whole or not there, lines end at a line feed only, and every complaint names its file."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axenat import files
-from axenat.files import UserError, alone
+from axenat.files import UserError, alone, told_if_full
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=9), max_size=6)
 
@@ -223,3 +224,14 @@ def test_a_lock_is_held_by_one_at_a_time_and_ends_with_its_holder(tmp_path) -> N
     with alone(lock, patience=5):
         pass
     holder.wait()
+
+
+def test_a_full_disk_is_one_sentence_with_file_and_advice_and_other_errors_pass() -> None:
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        with (
+            pytest.raises(UserError, match=f"a.txt: {os.strerror(number)}; make room"),
+            told_if_full("a.txt", "make room"),
+        ):
+            raise OSError(number, os.strerror(number))
+    with pytest.raises(PermissionError), told_if_full("a.txt", "make room"):
+        raise PermissionError(errno.EACCES, "no")

@@ -12,7 +12,20 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "axenat"
 MODULES = sorted(SOURCE.rglob("*.py"))
 FLOORS = [
-    {"files", "records", "languages", "decodings", "config", "presets", "study", "layout", "progress"},
+    {
+        "files",
+        "records",
+        "languages",
+        "archive",
+        "decodings",
+        "config",
+        "corpus_config",
+        "recipe",
+        "presets",
+        "study",
+        "layout",
+        "progress",
+    },
     {"data", "model", "losses"},
     {"objectives"},
     {"train", "decode", "evaluate", "tracking", "serving"},

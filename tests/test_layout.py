@@ -13,13 +13,13 @@ STUDY = parse_study(study())
 
 
 def test_a_corpus_has_all_its_raw_files_and_no_other() -> None:
-    assert sorted(layout.raw_files(STUDY, "demo")) == sorted(
-        ["data/demo/train.en", "data/demo/train.de"]
-        + [f"data/demo/{split}.{end}" for split in ("valid", "test") for end in ("en", "de", "accept")]
-        + [f"data/demo/{split}.ref{number}.de" for split in ("valid", "test") for number in (1, 2)]
-    )
-    own = layout.raw_files(STUDY, "own")
-    assert own == [f"data/own/{split}.{language}" for split in ("train", "valid", "test") for language in ("en", "de")]
+    assert layout.raw_files(STUDY, "demo", "train") == [f"data/demo/train.{end}" for end in ("json", "en", "de")]
+    for split in ("valid", "test"):
+        ends = ("json", "en", "de", "ref1.de", "ref2.de", "accept")
+        assert layout.raw_files(STUDY, "demo", split) == [f"data/demo/{split}.{end}" for end in ends]
+        assert layout.raw_files(STUDY, "own", split) == [f"data/own/{split}.{end}" for end in ends[:3]]
+        assert layout.own_files(STUDY, "own", split) == [f"texts/{split}.en", f"texts/{split}.de"]
+    assert layout.own_files(STUDY, "demo", "train") == layout.archives(STUDY, "demo", "train") == []
 
 
 def test_the_first_reference_is_the_target_text() -> None:
@@ -81,5 +81,5 @@ def test_there_is_one_choice_for_each_grid() -> None:
 
 
 def test_all_paths_are_relative_and_plain() -> None:
-    paths = layout.raw_files(STUDY, "demo") + layout.subwords("demo") + layout.tuned_model("ce")
+    paths = layout.raw_files(STUDY, "demo", "test") + layout.subwords("demo") + layout.tuned_model("ce")
     assert all(re.fullmatch(r"(data|results)/[\w./-]+", path) and ".." not in path for path in paths)

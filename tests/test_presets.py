@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from axenat.config import OBJECTIVE_NAMES, RunConfig
 from axenat.presets import PRESETS
-from axenat.records import as_plain, build, check_part
-from axenat.study import merge, parse_study
+from axenat.records import as_plain, build, check_part, merge
+from axenat.study import parse_study
 from tests.studies import study
 
 # Section 4.1, sentence by sentence.

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from axenat import progress
-from axenat.progress import long_work
+from axenat.progress import in_bytes, long_work
 
 
 class Terminal(io.StringIO):
@@ -43,6 +43,25 @@ def test_the_end_is_told_in_any_case(monkeypatch, caplog, clock) -> None:
     assert caplog.messages == ["step 2 of 2, loss 1, 0:00:00 left"]
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_total_may_show_on_the_way(monkeypatch, caplog, clock, terminal) -> None:
+    screen = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    caplog.set_level(logging.INFO)
+    known: list[int] = []
+    with long_work(lambda: sum(known) or None) as advance:
+        for more in (3, 4):
+            clock[0] += 61
+            advance(len(known))
+            known.append(more)
+        clock[0] += 61
+        advance(7)
+    if terminal:
+        assert "7/7" in screen.getvalue()
+    else:
+        assert [line.partition(",")[0] for line in caplog.messages] == ["step 0", "step 1 of 3", "step 7 of 7"]
+
+
 def test_on_a_terminal_it_is_a_bar(monkeypatch) -> None:
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
@@ -51,3 +70,26 @@ def test_on_a_terminal_it_is_a_bar(monkeypatch) -> None:
         advance(4, "loss 1.5")
     shown = screen.getvalue()
     assert "4/4" in shown and "loss 1.5" in shown and "step/s" in shown
+
+
+def test_bytes_are_shown_as_people_read_them(monkeypatch, caplog, clock) -> None:
+    assert [in_bytes(n) for n in (0, 999, 1000, 999_949, 999_950, 1_500_000_000, 2 * 10**12)] == [
+        "0 B",
+        "999 B",
+        "1.0 kB",
+        "999.9 kB",
+        "1.0 MB",
+        "1.5 GB",
+        "2000.0 GB",
+    ]
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    caplog.set_level(logging.INFO)
+    with long_work(3_000_000, unit="B") as advance:
+        clock[0] += 61
+        advance(1_000_000)
+    assert caplog.messages == ["1.0 MB of 3.0 MB, 0:02:02 left"]
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with long_work(3_000_000, unit="B") as advance:
+        advance(3_000_000)
+    assert "3.00M/3.00M" in screen.getvalue()

@@ -7,8 +7,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.records import ConfigError
-from axenat.study import merge, parse_study
+from axenat.corpus_config import SPLITS
+from axenat.files import read_yaml, write_yaml
+from axenat.recipe import FOLDER
+from axenat.records import ConfigError, merge
+from axenat.study import parse_study
 from tests.studies import study
 
 CONFIGS = sorted(path for path in (Path(__file__).parents[1] / "config").glob("*.yaml") if path.stem != "paper")
@@ -88,7 +91,8 @@ def test_a_grid_may_ask_what_an_option_is_worth() -> None:
 
 def sections(parsed) -> dict[tuple[str, str, str], dict]:
     """Everything that any stage depends on."""
-    corpus_stages = ("download", "clean", "subwords", "distil", "analysis")
+    by_split = [f"{stage}-{split}" for stage in ("download", "clean") for split in ("train", "valid", "test")]
+    corpus_stages = (*by_split, "origin", "subwords", "distil", "analysis")
     found = {("corpora", name, stage): None for name in parsed.corpora for stage in corpus_stages}
     found |= {("runs", name, stage): None for name in parsed.runs for stage in ("config", "decode")}
     return {place: parsed.section(*place) for place in found}
@@ -123,9 +127,11 @@ RUNS = ("teacher", "ce", "axe-delta1", "axe-delta2.5")
         ("runs__ce__objective", {"eos": "drop"}, {("runs", "ce", "config")}),
         ("runs__teacher__objective__normalise", "sentences", {("runs", "teacher", "config")}),
         # each stage of a corpus for itself
-        ("corpora__demo__grammar__seed", 2, {("corpora", "demo", "download")}),
-        ("corpora__demo__references", 4, {("corpora", "demo", "download")}),
-        ("corpora__demo__clean", {"max_length": 9}, {("corpora", "demo", "clean")}),
+        ("corpora__demo__grammar__seed", 2, {("corpora", "demo", f"download-{split}") for split in SPLITS}),
+        ("corpora__demo__references", 4, {("corpora", "demo", f"download-{split}") for split in SPLITS}),
+        ("corpora__own__references", 2, {("corpora", "own", f"download-{split}") for split in SPLITS[1:]}),
+        ("corpora__demo__clean", {"max_length": 9}, {("corpora", "demo", "clean-train")}),
+        ("corpora__demo__text", {"truecase": True}, {("corpora", "demo", "subwords")}),
         ("corpora__demo__subwords", {"merges": 9}, {("corpora", "demo", "subwords")}),
         ("corpora__demo__distil__shards", 9, {("corpora", "demo", "distil")}),
         ("corpora__demo__analysis", {"short_below": 9}, {("corpora", "demo", "analysis")}),
@@ -196,3 +202,28 @@ def test_only_decodings_that_a_run_has_may_be_asked_for(target, sentence) -> Non
 def test_an_unknown_rule_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown rule 'trane'; known are all, train"):
         parse_study(study()).check_targets(["train", "trane"], RULES)
+
+
+def published(**changes):
+    corpus = {"recipe": "wmt14-en-de", "source_language": "en", "target_language": "de", **changes}
+    return study(corpora__own=corpus)
+
+
+def test_another_test_set_leaves_train_and_valid_alone() -> None:
+    before = sections(parse_study(published()))
+    after = sections(parse_study(published(test_set="newstest2014-filtered")))
+    changed = {place[2] for place in before if before[place] != after[place]}
+    assert changed == {"download-test", "origin"}
+
+
+def test_words_and_further_addresses_of_a_recipe_make_no_text_stale(tmp_path) -> None:
+    recipe = read_yaml(FOLDER / "wmt14-en-de.yaml")
+    recipe["citation"] += " Again."
+    recipe["expected"]["raw"] += 1
+    for archive in recipe["archives"].values():
+        archive["addresses"].append("https://another.example/archive.tgz")
+    write_yaml(tmp_path / "own.yaml", recipe)
+    before, after = (
+        sections(parse_study(published(**change))) for change in ({}, {"recipe": str(tmp_path / "own.yaml")})
+    )
+    assert {place[2] for place in before if before[place] != after[place]} == {"origin"}

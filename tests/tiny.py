@@ -1,5 +1,6 @@
 """Tiny models and corpora, made in milliseconds, for tests of what surrounds them."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,10 @@ import torch
 
 from axenat.config import ModelConfig, ObjectiveConfig, RunConfig
 from axenat.data.batches import Batch, pad
-from axenat.data.corpus import ParallelCorpus, write_corpus
+from axenat.data.corpus import ParallelCorpus
+from axenat.data.corpus_writer import write_corpus
 from axenat.data.vocab import EOS
-from axenat.files import write_lines, write_yaml
+from axenat.files import write_yaml
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
@@ -80,14 +82,14 @@ def run_config(objective_name: str = "axe", **sections: dict[str, Any]) -> RunCo
 
 def subwords_folder(folder: Path) -> Path:
     """Whole words and single letters, the same for both sides."""
-    from axenat.data.subwords import learn
+    from axenat.data.learning import LearntSide, save_all
+    from axenat.data.subwords import count_words, learn
+    from axenat.data.text_section import TextSection
     from axenat.data.vocab import Vocab
 
-    codes = learn([LINE], 200)
     letters = " ".join(sorted({f"{letter}@@" for letter in LINE if letter != " "}))
-    for side in ("source", "target"):
-        write_lines(folder / f"codes.{side}", codes)
-        Vocab.build([LINE, letters]).save(folder / f"vocab.{side}")
+    learnt = LearntSide(learn(count_words([LINE]), 200), Counter(), Vocab.build([LINE, letters]))
+    save_all(folder, TextSection(source_language="en", target_language="de"), (learnt, learnt), None)
     return folder
 
 

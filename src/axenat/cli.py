@@ -5,14 +5,20 @@ import importlib
 import io
 import logging
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
-from axenat.files import UserError
+from axenat.files import DISK_FULL, UserError
 
 # In the order of the pipeline; each is a module of axenat.stages.
 STAGES = {
     "configure": "write the resolved keys of one stage to a file",
+    "fetch": "archives of a published corpus, verified",
     "download": "raw text of a corpus",
     "clean": "tokenise and filter",
     "learn_subwords": "byte pair encoding and vocabularies",
@@ -79,18 +85,38 @@ def _run(argv: list[str]) -> int:
     parser = _Parser(prog=f"axenat {stage}", description=module.__doc__)
     module.add_arguments(parser)
     try:
-        module.main(parser.parse_args(argv[1:]))
+        with _stopping_tidily():
+            module.main(parser.parse_args(argv[1:]))
     except UserError as error:
         print(f"axenat {stage}: {error}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:
-        print(f"axenat {stage}: {error.filename or 'input/output'}: {error.strerror or error}", file=sys.stderr)
+        advice = "; make room and run the same command again" if error.errno in DISK_FULL else ""
+        where = error.filename or "input/output"
+        print(f"axenat {stage}: {where}: {error.strerror or error}{advice}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+@contextmanager
+def _stopping_tidily() -> Iterator[None]:
+    """Asked to stop (SIGTERM), a stage takes away what it had half written, as it does when it fails."""
+    if threading.current_thread() is not threading.main_thread():  # only there signals can be taken
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _help() -> str:

@@ -1,112 +1,11 @@
-"""What a study may say: frozen records, checked where they are defined, refused in words."""
+"""What a study may say of a run: frozen records, checked where they are defined, refused in words."""
 
 from dataclasses import dataclass, field, replace
 
 from axenat.decodings import STUDENT_ENGINES, TEACHER_ENGINES, check_engine, name_of, sizes_in
-from axenat.languages import LANGUAGES
-from axenat.records import ConfigError, at_least, between, one_of, share
+from axenat.records import MOST_SEED, ConfigError, at_least, between, one_of, share
 
-SPLITS = ("train", "valid", "test")
-MOST_SEED = 2**63 - 1  # what torch takes
 LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
-MOST_REFERENCES = 8  # every sentence of the grammar has at least half as many translations again
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GrammarConfig:
-    """The embedded English-German corpus, written by a grammar."""
-
-    seed: int = 1
-    train: int = 20_000
-    valid: int = 500
-    test: int = 500
-
-    def __post_init__(self) -> None:
-        between("grammar.seed", self.seed, 0, MOST_SEED)
-        for split in SPLITS:
-            at_least(f"grammar.{split}", getattr(self, split), 1)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CleanConfig:
-    min_length: int = 1
-    max_length: int = 250
-    max_ratio: float = 9.0
-    drop_duplicates: bool = False
-
-    def __post_init__(self) -> None:
-        at_least("clean.min_length", self.min_length, 1)
-        at_least("clean.max_length", self.max_length, self.min_length)
-        at_least("clean.max_ratio", self.max_ratio, 1.0)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SubwordsConfig:
-    merges: int = 32_000
-    joint: bool = True  # one code and one vocabulary for both sides; shares all embeddings
-    min_count: int = 1
-    max_vocabulary: int = 0  # 0: no cap
-
-    def __post_init__(self) -> None:
-        at_least("subwords.merges", self.merges, 0)
-        at_least("subwords.min_count", self.min_count, 1)
-        at_least("subwords.max_vocabulary", self.max_vocabulary, 0)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DistilConfig:
-    """Sequence-level distillation: this run's beam search replaces the train targets."""
-
-    teacher: str
-    shards: int = 1
-
-    def __post_init__(self) -> None:
-        at_least("distil.shards", self.shards, 1)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnalysisConfig:
-    """How section 5 of the paper sorts sentences by their number of target tokens."""
-
-    length_bounds: tuple[int, ...] = (1, 10, 20, 30, 40, 50)  # Table 8
-    short_below: int = 10  # Figure 3, left
-    long_above: int = 30  # Figure 3, right
-
-    def __post_init__(self) -> None:
-        bounds = list(self.length_bounds)
-        if not bounds or bounds[0] < 1 or bounds != sorted(set(bounds)):
-            raise ConfigError(f"analysis.length_bounds must be whole numbers from 1 that rise, got {bounds}")
-        at_least("analysis.long_above", self.long_above, self.short_below - 1)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CorpusConfig:
-    source_language: str
-    target_language: str
-    grammar: GrammarConfig | None = None
-    folder: str | None = None  # a folder with {train,valid,test}.{language} of your own
-    references: int = 1  # reference files of valid and of test
-    judged: bool = False  # valid.accept and test.accept say which outputs are right
-    clean: CleanConfig = field(default_factory=CleanConfig)
-    subwords: SubwordsConfig = field(default_factory=SubwordsConfig)
-    distil: DistilConfig | None = None
-    analysis: AnalysisConfig = field(default_factory=AnalysisConfig)
-
-    def __post_init__(self) -> None:
-        if (self.grammar is None) == (self.folder is None):
-            raise ConfigError("a corpus needs exactly one of grammar and folder")
-        one_of("source_language", self.source_language, LANGUAGES)
-        one_of("target_language", self.target_language, LANGUAGES)
-        if self.source_language == self.target_language:
-            raise ConfigError(f"source_language and target_language must differ, both are {self.source_language!r}")
-        if self.grammar and (self.source_language, self.target_language) != ("en", "de"):
-            raise ConfigError(
-                "the grammar writes source_language en and target_language de, "
-                f"got {self.source_language} and {self.target_language}"
-            )
-        at_least("references", self.references, 1)
-        if self.grammar and self.references > MOST_REFERENCES:
-            raise ConfigError(f"references must be <= {MOST_REFERENCES} with a grammar, got {self.references}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,7 +156,9 @@ class DecodeConfig:
 
 TARGET_SIDES = ("raw", "distilled")
 # Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
-TABLE_NAMES = ("target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions", "decodings")
+TABLE_NAMES = (
+    "target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions", "decodings", "corpora",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

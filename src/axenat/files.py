@@ -1,5 +1,6 @@
 """Reading and writing files: strict UTF-8 in, atomic out, and errors in one sentence."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class UserError(Exception):
@@ -41,10 +44,12 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in DISK_FULL and error.filename is None:
+            error.filename = str(path)  # a failed write does not say where
         raise
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def _is_stream(path: str | Path) -> bool:
@@ -65,13 +70,24 @@ def _umask() -> int:
     return current
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """A rename is only durable once its directory is."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def told_if_full(path: str | Path, advice: str) -> Iterator[None]:
+    """A disk without room is the user's to clear: one sentence with the file and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        raise UserError(f"{path}: {error.strerror}; {advice}") from None
 
 
 @contextmanager
@@ -110,16 +126,19 @@ def refuse_twice(*paths: Path | None) -> None:
             raise UserError(f"{name}: named for two outputs; give each a file of its own")
 
 
-def iter_lines(path: str | Path) -> Iterator[str]:
-    """Lines without their newline; only a line feed ends a line, so that other tools count the same."""
-    path = Path(path)
+def open_text(path: str | Path) -> IO[bytes]:
+    """The bytes of a text file; whoever takes a line decodes it."""
     try:
-        stream = path.open("rb")
+        return Path(path).open("rb")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder, expected a text file") from None
-    with stream:
+
+
+def iter_lines(path: str | Path) -> Iterator[str]:
+    """Lines without their newline; only a line feed ends a line, so that other tools count the same."""
+    with open_text(path) as stream:
         yield from decode_lines(stream, str(path))
 
 
@@ -132,8 +151,9 @@ def count_lines(path: str | Path) -> int:
     return number + (last != b"\n")
 
 
-def decode_lines(stream: IO[bytes], name: str) -> Iterator[str]:
-    for number, raw in enumerate(stream, start=1):
+def decode_lines(stream: Iterable[bytes], name: str, first: int = 1) -> Iterator[str]:
+    """`first` is the number of the first line, for complaints."""
+    for number, raw in enumerate(stream, start=first):
         try:
             yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
@@ -154,14 +174,17 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 def read_parallel(source: str | Path, target: str | Path) -> tuple[list[str], list[str]]:
     """Both sides of a corpus, refused unless they pair up line by line."""
     sources, targets = read_lines(source), read_lines(target)
-    if len(sources) != len(targets):
-        raise UserError(
-            f"{source} has {len(sources)} lines but {target} has {len(targets)}; "
-            "a parallel corpus needs the same number"
-        )
+    check_parallel(source, len(sources), target, len(targets))
+    return sources, targets
+
+
+def check_parallel(source: str | Path, sources: int, target: str | Path, targets: int) -> None:
+    """Refuse sides with these numbers of lines unless they pair up."""
+    if sources != targets:
+        words = "a parallel corpus needs the same number"
+        raise UserError(f"{source} has {sources} lines but {target} has {targets}; {words}")
     if not sources:
         raise UserError(f"{source} and {target} are empty; a corpus needs at least one pair")
-    return sources, targets
 
 
 def read_text(path: str | Path) -> str:

@@ -3,10 +3,17 @@
 from pathlib import Path
 
 from axenat.config import DecodeConfig
+from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_mapping
+from axenat.recipe import published
 from axenat.study import Study
 
-SUBWORD_FILES = ("codes.source", "codes.target", "vocab.source", "vocab.target")
+ARCHIVES = "data/archives"  # laid out by host and path, so that it can serve others as a mirror
+# All that turns the text of a corpus into ids and back.
+SUBWORD_FILES = (
+    *(f"{name}.{side}" for name in ("codes", "vocab", "pieces", "truecase") for side in ("source", "target")),
+    "text.yaml",
+)
 MODEL_FILES = ("config.yaml", "decode.yaml", "model.safetensors", *SUBWORD_FILES)
 
 
@@ -27,13 +34,52 @@ def accept(study: Study, corpus: str, split: str) -> list[str]:
     return [f"data/{corpus}/{split}.accept"] if study.corpora[corpus].judged else []
 
 
-def raw_files(study: Study, corpus: str) -> list[str]:
-    """Everything that `download` writes."""
-    files = [raw_text(study, corpus, "train", side) for side in ("source", "target")]
-    for split in ("valid", "test"):
-        files.append(raw_text(study, corpus, split, "source"))
-        files += references(study, corpus, split) + accept(study, corpus, split)
-    return files
+def archives(study: Study, corpus: str, split: str) -> list[str]:
+    """What `download` unpacks; a corpus without a recipe has none."""
+    selection = study.selections.get(corpus)
+    used = published(selection, split).archives.values() if selection else []
+    return [f"{ARCHIVES}/{archive.place}" for archive in used]
+
+
+def archives_by_place(study: Study) -> dict[str, tuple[str, str]]:
+    """Recipe and name of each archive; two corpora may share one."""
+    return {
+        archive.place: (str(study.corpora[corpus].recipe), name)
+        for corpus, selection in study.selections.items()
+        for name, archive in selection.archives.items()
+    }
+
+
+def raw_files(study: Study, corpus: str, split: str) -> list[str]:
+    """Everything that `download` writes of a split."""
+    return [f"data/{corpus}/{name}" for name in [f"{split}.json", *_raw_names(study, corpus, split)]]
+
+
+def own_files(study: Study, corpus: str, split: str) -> list[str]:
+    """What `download` copies; a corpus without a folder of its own has none."""
+    folder = study.corpora[corpus].folder
+    return [f"{folder}/{name}" for name in _raw_names(study, corpus, split)] if folder else []
+
+
+def _raw_names(study: Study, corpus: str, split: str) -> list[str]:
+    config = study.corpora[corpus]
+    names = [f"{split}.{config.source_language}", f"{split}.{config.target_language}"]
+    if split != "train":
+        names += [f"{split}.ref{number}.{config.target_language}" for number in range(1, config.references)]
+        names += [f"{split}.accept"] if config.judged else []
+    return names
+
+
+def origins(study: Study) -> list[str]:
+    return [f"data/{corpus}/origin.yaml" for corpus in study.corpora]
+
+
+def raw_counts(study: Study) -> list[str]:
+    return [f"data/{corpus}/{split}.json" for corpus in study.corpora for split in SPLITS]
+
+
+def clean_counts(study: Study) -> list[str]:
+    return [f"results/corpora/{corpus}/clean/{split}.counts.json" for corpus in study.corpora for split in SPLITS]
 
 
 def words(study: Study, corpus: str, variant: str, split: str, side: str) -> str:

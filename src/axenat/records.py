@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from axenat.files import UserError
 
 T = TypeVar("T")
+MOST_SEED = 2**63 - 1  # what torch takes
 LARGEST = 3.4e38  # what float32 holds, in which models compute
 
 
@@ -36,6 +37,12 @@ def between(where: str, value: int, low: int, high: int) -> None:
 def share(where: str, value: float) -> None:
     if not 0.0 <= value < 1.0:
         raise ConfigError(f"{where} must be at least 0 and below 1, got {value}")
+
+
+def exactly_one(**values: Any) -> None:
+    if sum(value is not None for value in values.values()) != 1:
+        *others, last = values
+        raise ConfigError(f"a corpus needs exactly one of {', '.join(others)} and {last}")
 
 
 def build(kind: type[T], values: Any, where: str) -> T:
@@ -84,6 +91,12 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{where} must be a list, got {value!r}")
         return tuple(_convert(options[0], item, where) for item in value)
+    if typing.get_origin(hint) is dict:
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where} must be a mapping of names, got {value!r}")
+        return {
+            _convert(str, name, where): _convert(options[1], item, f"{where}.{name}") for name, item in value.items()
+        }
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     endless = isinstance(value, float) and not math.isfinite(value)  # nan passes every comparison
@@ -103,6 +116,15 @@ def _show(value: Any) -> str:
             return f"the text {value!r}"
         return f"the text {value!r} (YAML reads 5e-4 as text; write 5.0e-4, without quotes)"
     return repr(value)
+
+
+def merge(base: Mapping[str, Any], differences: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `differences` laid over it, section by section."""
+    merged = dict(base)
+    for key, value in differences.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
 
 
 def as_plain(record: Any) -> dict[str, Any]:

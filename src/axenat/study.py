@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from os.path import normpath
 from pathlib import PurePath
 from typing import Any
 
-from axenat.config import SPLITS, TABLE_NAMES, CorpusConfig, ObjectiveConfig, RunConfig
+from axenat.config import TABLE_NAMES, ObjectiveConfig, RunConfig
+from axenat.corpus_config import SPLITS, CorpusConfig
 from axenat.presets import PRESETS
-from axenat.records import ConfigError, as_plain, build, check_part, one_of
+from axenat.recipe import Selection, origin_of, published, selection_of, with_steps
+from axenat.records import ConfigError, as_plain, build, check_part, merge, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
@@ -48,6 +50,7 @@ class Study:
     corpora: dict[str, CorpusConfig]
     runs: dict[str, RunConfig]
     grids: dict[str, Grid]
+    selections: dict[str, Selection] = field(default_factory=dict)  # of the corpora that follow a recipe
     tables: tuple[str, ...] = TABLE_NAMES
 
     @property
@@ -90,7 +93,9 @@ class Study:
 
     def section(self, kind: str, name: str, stage: str) -> dict[str, Any]:
         """The keys that one stage of a corpus or run depends on, and no others."""
-        return _run_section(self, name, stage) if kind == "runs" else _corpus_section(self.corpora[name], stage)
+        if kind == "runs":
+            return _run_section(self, name, stage)
+        return _corpus_section(self.corpora[name], self.selections.get(name), stage)
 
 
 def _run_section(study: Study, name: str, stage: str) -> dict[str, Any]:
@@ -107,15 +112,31 @@ def _run_section(study: Study, name: str, stage: str) -> dict[str, Any]:
     return {"run": name, **run, **languages, "joint": corpus.subwords.joint}
 
 
-def _corpus_section(corpus: CorpusConfig, stage: str) -> dict[str, Any]:
+def _corpus_section(corpus: CorpusConfig, selection: Selection | None, stage: str) -> dict[str, Any]:
+    """Some stages work on one split: `clean-train` depends on more than `clean-valid`, and on nothing of test."""
     plain = as_plain(corpus)
+    name, _, split = stage.partition("-")
     languages = {key: plain[key] for key in ("source_language", "target_language")}
-    if stage == "download":
-        return {key: plain[key] for key in ("grammar", "folder", "references", "judged")} | languages
-    if stage == "clean":
-        return {**plain["clean"], **languages}
-    section: dict[str, Any] = plain[stage] or {}
+    if name == "download":
+        return {"split": split, **languages, **_raw_text(corpus, selection, split)}
+    if name == "origin":
+        return origin_of(selection) if selection else {"title": "embedded grammar" if corpus.grammar else "own folder"}
+    if name == "clean":
+        text = {key: value for key, value in plain["text"].items() if key != "truecase"}  # done later
+        return {**languages, "text": text, **(plain["clean"] if split == "train" else {})}
+    if name == "subwords":
+        return {**languages, "text": plain["text"], **plain["subwords"]}
+    section: dict[str, Any] = plain[name] or {}
     return section
+
+
+def _raw_text(corpus: CorpusConfig, selection: Selection | None, split: str) -> dict[str, Any]:
+    if selection is not None:
+        return {"published": as_plain(published(selection, split))}
+    keys = ["grammar", "folder"]
+    if corpus.grammar or split != "train":  # the grammar draws references first
+        keys += ["references", "judged"]
+    return {key: as_plain(corpus)[key] for key in keys}
 
 
 def parse_study(values: Any) -> Study:
@@ -128,10 +149,13 @@ def parse_study(values: Any) -> Study:
     for key in ("study", "corpora", "runs"):
         if not values.get(key):
             raise ConfigError(f"{key} is missing or empty")
-    corpora = {
-        _name("corpora", name): build(CorpusConfig, item, f"corpora.{name}")
-        for name, item in _mapping(values["corpora"], "corpora").items()
-    }
+    corpora: dict[str, CorpusConfig] = {}
+    selections: dict[str, Selection] = {}
+    for name, item in _mapping(values["corpora"], "corpora").items():
+        where = f"corpora.{_name('corpora', name)}"
+        corpora[name] = build(CorpusConfig, with_steps(where, item), where)
+        if corpora[name].recipe:
+            selections[name] = selection_of(where, corpora[name])
     recipes = _mapping(values.get("recipes") or {}, "recipes")
     known = {**PRESETS, **recipes}  # a study's own recipe wins: it must mean what it meant before there was a preset
     runs: dict[str, RunConfig] = {}
@@ -153,6 +177,7 @@ def parse_study(values: Any) -> Study:
         corpora=corpora,
         runs=runs,
         grids=grids,
+        selections=selections,
         tables=_tables(values.get("tables")),
     )
     _check_references(study)
@@ -185,15 +210,6 @@ def _tables(names: Any) -> tuple[str, ...]:
     for name in names:
         one_of("each name in tables", name, TABLE_NAMES)
     return tuple(dict.fromkeys(names))
-
-
-def merge(base: Mapping[str, Any], differences: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `differences` laid over it, section by section."""
-    merged = dict(base)
-    for key, value in differences.items():
-        old = merged.get(key)
-        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return merged
 
 
 def _with_recipe(where: str, values: Any, recipes: Mapping[str, Any]) -> dict[str, Any]:

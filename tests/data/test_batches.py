@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from axenat.data import batches as planning
 from axenat.data.batches import collate, pad, plan_batches
-from axenat.data.corpus import ParallelCorpus, write_corpus
+from axenat.data.corpus import ParallelCorpus
+from axenat.data.corpus_writer import write_corpus
 from axenat.data.vocab import EOS, PAD
 from tests.reference.batches import padded, whole_plan
 
@@ -187,7 +188,8 @@ sentences = st.lists(st.integers(6, 70_000), max_size=6)
 @given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=6), st.data())
 def test_gathering_all_at_once_equals_one_by_one(tmp_path_factory, pairs, data) -> None:
     path = tmp_path_factory.mktemp("corpus") / "ids"
-    write_corpus(path, (source for source, _ in pairs), (target for _, target in pairs), metadata={})
+    sides = ([source for source, _ in pairs], [target for _, target in pairs])
+    write_corpus(path, *sides, metadata={}, sizes=(70_001, 70_001))
     corpus = ParallelCorpus(path)
     chosen = data.draw(st.lists(st.integers(0, len(pairs) - 1), max_size=6))
     batch = collate(corpus, chosen)

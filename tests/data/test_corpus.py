@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from axenat.data import corpus as corpora
-from axenat.data.corpus import ParallelCorpus, vocab_metadata, write_corpus
+from axenat.data import corpus_writer
+from axenat.data.corpus import SUMS, ParallelCorpus, vocab_metadata
+from axenat.data.corpus_writer import write_corpus
 from axenat.data.vocab import EOS, Vocab
 from axenat.files import UserError
 
@@ -36,8 +38,10 @@ sentences = st.lists(st.integers(6, 70_000), max_size=5)
 @given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=6))
 def test_every_sentence_comes_back_with_an_eos(tmp_path_factory, pairs) -> None:
     path = tmp_path_factory.mktemp("corpus") / "train.safetensors"
-    write_corpus(path, (source for source, _ in pairs), (target for _, target in pairs), metadata=METADATA)
+    sides = ([source for source, _ in pairs], [target for _, target in pairs])
+    write_corpus(path, *sides, metadata=METADATA, sizes=(70_001, 70_001))
     corpus = ParallelCorpus(path)
+    corpus.verify()
     assert len(corpus) == len(pairs)
     for i, (source, target) in enumerate(pairs):
         assert corpus.source(i).tolist() == [*source, EOS]
@@ -94,12 +98,66 @@ def test_opening_takes_no_memory_however_many_sentences(path, tmp_path) -> None:
     assert int(done.stdout) < 3_000  # kB; lengths of both sides alone would be 8,000
 
 
-@pytest.mark.parametrize(("largest", "dtype"), [(65_535, np.uint16), (65_536, np.int32)])
-def test_ids_take_two_bytes_where_they_fit(tmp_path, largest, dtype) -> None:
-    write_corpus(tmp_path / "ids", [[largest]], [[6]], metadata={})
+@pytest.mark.parametrize(("size", "dtype"), [(65_536, np.uint16), (65_537, np.int32)])
+def test_ids_take_two_bytes_where_all_of_a_vocabulary_fit(tmp_path, size, dtype) -> None:
+    write_corpus(tmp_path / "ids", [[size - 1]], [[6]], metadata={}, sizes=(size, 7))
     corpus = ParallelCorpus(tmp_path / "ids")
-    assert corpus.source(0).dtype == dtype
-    assert corpus.target(0).dtype == np.uint16
+    assert (corpus.source(0).dtype, corpus.target(0).dtype) == (dtype, np.uint16)
+    assert corpus.source(0).tolist() == [size - 1, EOS]
+
+
+def test_the_size_of_chunks_changes_no_byte(path, tmp_path, monkeypatch) -> None:
+    for chunk in (1, 2, 3):
+        monkeypatch.setattr(corpus_writer, "CHUNK", chunk)
+        write_corpus(tmp_path / "again", SOURCES, TARGETS, metadata=METADATA)
+        assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+GROW = """
+import sys, resource
+from itertools import repeat
+from axenat.data.corpus_writer import write_corpus
+
+write_corpus(sys.argv[1], repeat([7] * 20, int(sys.argv[2])), repeat([7] * 20, int(sys.argv[2])), metadata={})
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_writing_takes_no_more_memory_for_more_sentences(tmp_path) -> None:
+    peaks = []
+    for pairs in (200_000, 800_000):
+        flags = [tmp_path / "ids", str(pairs)]
+        done = subprocess.run([sys.executable, "-c", GROW, *flags], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout))
+    assert peaks[1] - peaks[0] < 8_000  # kB; the file grew by 60,000
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 8, 64, 1 << 24])
+def test_every_changed_byte_is_found_in_its_chunk(path, tmp_path, monkeypatch, chunk) -> None:
+    for module in (corpora, corpus_writer):
+        monkeypatch.setattr(module, "SUM_BYTES", chunk)
+    write_corpus(path, SOURCES, TARGETS, metadata=METADATA)
+    whole = path.read_bytes()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    chunks = -(-(len(whole) - start) // chunk)
+    corpus = ParallelCorpus(path)
+    corpus.verify()
+    for place in range(start, len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(UserError, match=rf"{path}: damaged .*\(chunk {(place - start) // chunk + 1} of {chunks},"):
+            corpus.verify()
+
+
+def test_a_file_without_checksums_is_not_trusted(path) -> None:
+    _with_header(path, lambda header: {**header, "__metadata__": METADATA})
+    with pytest.raises(UserError, match=f"{path} has no checksums.*encode it again"):
+        ParallelCorpus(path).verify()
+
+
+def test_checksums_of_less_than_the_whole_file_are_not_trusted(path) -> None:
+    _with_header(path, lambda header: {**header, "__metadata__": {**METADATA, SUMS: ""}})
+    with pytest.raises(UserError, match=f"{path}: its checksums do not fit its size"):
+        ParallelCorpus(path).verify()
 
 
 def test_the_file_is_a_safetensors_file(path) -> None:

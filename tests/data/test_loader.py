@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from axenat.data.batches import Batch, collate, plan_batches
-from axenat.data.corpus import ParallelCorpus, write_corpus
+from axenat.data.corpus import ParallelCorpus
+from axenat.data.corpus_writer import write_corpus
 from axenat.data.loader import load_batches
 
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacremoses.corpus import NonbreakingPrefixes
 
-from axenat.data.text import REASONS, clean_line, detokenise, judge_pairs, keep_pair, tokenise
+from axenat.corpus_config import CleanConfig, TextConfig
+from axenat.data.text import REASONS, clean_line, detokenise, pair_digest, pair_reason, tokenise
 from axenat.files import UserError
 from axenat.languages import LANGUAGES
 
@@ -23,6 +24,7 @@ GERMAN = [
     "Ein Mann mit einem „Langsam“-Schild lächelt in die Kamera.",
     "Das kostet 3.500,50 € (oder mehr); am 3. Mai wird's ca. 20% teurer.",
 ]
+ROMANIAN = "El a spus: „Mulţumesc, s-a făcut ţintă în Braşov.” Și-a plecat – încet."
 RULES = {"min_length": 1, "max_length": 5, "max_ratio": 2.0}
 
 
@@ -40,6 +42,32 @@ def test_punctuation_becomes_words_and_nothing_is_escaped() -> None:
 def test_tokenised_text_is_one_line_of_words_with_single_spaces(line, language) -> None:
     words = tokenise(line, language)
     assert words == " ".join(words.split())
+
+
+@pytest.mark.parametrize(
+    ("switches", "words"),
+    [
+        ([], "El a spus : „ Mulţumesc , s-a făcut ţintă în Braşov . ” Și-a plecat – încet ."),
+        (["normalise_romanian"], "El a spus : „ Mulțumesc , s-a făcut țintă în Brașov . ” Și-a plecat – încet ."),
+        (["remove_diacritics"], "El a spus : „ Multumesc , s-a facut tinta in Brasov . ” Si-a plecat – incet ."),
+        (["normalise_punctuation"], 'El a spus : " Mulţumesc , s-a făcut ţintă în Braşov " . Și-a plecat - încet .'),
+        (
+            ["normalise_punctuation", "normalise_romanian", "remove_diacritics", "aggressive_hyphens", "escape"],
+            "El a spus : &quot; Multumesc , s @-@ a facut tinta in Brasov &quot; . Si @-@ a plecat - incet .",
+        ),
+    ],
+)
+def test_each_switch_changes_its_own_in_romanian(switches, words) -> None:
+    assert tokenise(ROMANIAN, "ro", TextConfig(**dict.fromkeys(switches, True))) == words
+
+
+def test_switches_for_romanian_leave_other_languages_alone() -> None:
+    text = TextConfig(normalise_romanian=True, remove_diacritics=True)
+    assert tokenise("Şi ţară, în Băile Âşa", "de", text) == tokenise("Şi ţară, în Băile Âşa", "de")
+
+
+def test_punctuation_is_normalised_before_no_break_spaces_are_lost() -> None:
+    assert tokenise("10\u00a0000 Mark", "de", TextConfig(normalise_punctuation=True)) == "10,000 Mark"
 
 
 @given(st.text())
@@ -72,13 +100,41 @@ def test_an_unknown_language_is_refused_instead_of_read_as_english() -> None:
     ],
 )
 def test_a_pair_is_kept_or_its_reason_is_named_from_either_side(source, target, rules, reason) -> None:
-    rules = RULES | rules
-    assert keep_pair(source.split(), target.split(), **rules) == reason
-    assert keep_pair(target.split(), source.split(), **rules) == reason
+    clean = CleanConfig(**(RULES | rules))
+    assert pair_reason(source, target, clean, "en", "de") == reason
+    assert pair_reason(target, source, clean, "de", "en") == reason
     assert reason is None or reason in REASONS
 
 
-def test_only_the_first_of_equal_pairs_is_kept_when_asked() -> None:
-    pairs = [("a b", "c d"), ("a b", "c e"), ("a b", "c d"), ("", "c")]
-    assert list(judge_pairs(pairs, **RULES, drop_duplicates=True)) == [None, None, "duplicate", "empty"]
-    assert list(judge_pairs(pairs, **RULES, drop_duplicates=False)) == [None, None, None, "empty"]
+@pytest.mark.parametrize(
+    ("source", "target", "reason"),
+    [
+        ("a cat", "一 只 猫", None),
+        ("a cat", "a cat", "wrong_script"),
+        ("a 猫", "一 只 猫", "wrong_script"),
+        ("a ねこ", "一 只 猫", "wrong_script"),
+        ("a 고양이", "一 只 猫", "wrong_script"),
+        ("a cat 。", "一 只 cat", None),
+        ("one zero", "一 〇", None),
+        ("rare", "\U00020bb7", None),
+    ],
+)
+def test_chinese_must_have_chinese_characters_and_other_languages_none_when_asked(source, target, reason) -> None:
+    asked, not_asked = (CleanConfig(drop_wrong_script=asked) for asked in (True, False))
+    assert pair_reason(source, target, asked, "en", "zh") == reason
+    assert pair_reason(target, source, asked, "zh", "en") == reason
+    assert pair_reason(source, target, not_asked, "en", "zh") is None
+
+
+def test_the_first_reason_in_order_is_the_one_given() -> None:
+    pairs = [("", "a"), ("a", "b"), ("a b c d e f", "a b"), ("a b", "c d e f g"), ("a b", "a 猫"), ("a b", "c d")]
+    clean = CleanConfig(min_length=2, max_length=5, max_ratio=2.0, drop_wrong_script=True)
+    assert [pair_reason(*pair, clean, "en", "de") for pair in pairs] == [*REASONS[:5], None]
+
+
+def test_a_digest_is_64_bits_and_knows_the_sides_of_a_pair_apart() -> None:
+    digests = [
+        pair_digest(*pair) for pair in [("a", "b"), ("b", "a"), ("a b", ""), ("", "a b"), ("a", "b c"), ("a b", "c")]
+    ]
+    assert len(set(digests)) == len(digests) and all(0 <= digest < 2**64 for digest in digests)
+    assert max(digests) >= 2**60 and pair_digest("a", "b") == digests[0]

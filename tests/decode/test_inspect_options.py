@@ -45,7 +45,7 @@ def test_a_run_without_eos_is_shown_without_but_for_the_empty_sentence(tmp_path)
     run = translator(tmp_path / "toy", eos="drop")
     for target in TARGETS:
         shown = describe_alignment(run, "a car", target)["targets"]
-        assert shown == (run.target_vocab.decode(run.encode_target(target)[:-1]) or [SPECIALS[EOS]])
+        assert shown == (run.target.vocab.decode(run.encode_target(target)[:-1]) or [SPECIALS[EOS]])
     assert generated_probabilities(run, "the old man").shape[0] >= 1
 
 

@@ -211,4 +211,4 @@ def test_confidence_holds_the_probability_of_each_output_token_at_every_position
     for k, row in enumerate(rows):
         if row[0] == row[0]:
             assert ((row >= 0) & (row <= 1)).all()
-            assert row[k] >= 1 / len(axe.target_vocab) * 0.5
+            assert row[k] >= 1 / len(axe.target.vocab) * 0.5

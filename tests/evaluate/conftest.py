@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from axenat.evaluate.report_figures import Drawing, draw_all
-from axenat.evaluate.study_record import RunRecord, StudyRecord
+from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
 
 SIDES = {"raw": (60.0, 70.0), "distilled": (80.0, 82.0)}
 TOKENS = ["es", "schmeckt", "ziemlich", "gut", "."]
@@ -196,6 +196,27 @@ def _choice(side: str, axe: float) -> dict[str, Any]:
     return {**choice, "candidates": candidates}
 
 
+CORPUS = CorpusRecord(
+    name="demo",
+    origin={
+        "title": "two parts",
+        "expected": {"raw": 1010, "clean": 990, "source": "somebody"},
+        "parts": {"train": {"one": {"pairs": None}, "two": {"pairs": 410}}, "valid": {"valid": {"pairs": 30}}},
+    },
+    raw=[
+        {
+            "split": "train",
+            "parts": {"one": {"pairs": 600, "undecodable": 2}, "two": {"pairs": 400, "incomplete": 1234}},
+        },
+        {"split": "valid", "parts": {"valid": {"pairs": 30, "undecodable": 0}}},
+    ],
+    counts=[
+        {"split": "train", "pairs": 1000, "kept": 988, "dropped": {"empty": 5, "too_long": 7}},
+        {"split": "valid", "pairs": 30, "kept": 30, "dropped": {"empty": 0, "too_long": 0}},
+    ],
+)
+
+
 @pytest.fixture
 def scores() -> list[dict[str, Any]]:
     return _scores()
@@ -226,6 +247,7 @@ def study() -> StudyRecord:
         comparisons=_comparisons(),
         runs=[_run(score) for score in _scores()],
         choices=[_choice(side, axe) for side, (_, axe) in SIDES.items()],
+        corpora=[CORPUS],
     )
 
 

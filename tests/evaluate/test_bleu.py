@@ -10,6 +10,7 @@ from sacrebleu.significance import PairedTest
 
 from axenat.evaluate.bleu import bleu, paired_bootstrap
 from axenat.files import UserError, write_lines
+from axenat.languages import bleu_tokeniser
 
 TEXT = "der alte Mann kauft heute ein rotes Auto , und die Frau liest morgens daheim ein Buch ."
 WORDS = TEXT.split()
@@ -106,3 +107,10 @@ def test_what_cannot_be_scored_is_refused_in_one_sentence(
 def test_an_unknown_tokeniser_is_refused_with_the_allowed_ones() -> None:
     with pytest.raises(UserError, match="13a"):
         bleu(["eins"], [["eins"]], tokenize="13b")
+
+
+def test_chinese_is_scored_by_characters_and_told_so() -> None:
+    assert [bleu_tokeniser(language) for language in ("zh", "de", "ro")] == ["zh", "13a", "13a"]
+    one = bleu(["他买了书。"], [["他买了三本书。"]], tokenize=bleu_tokeniser("zh"))
+    assert "tok:zh" in one["signature"]
+    assert one["bleu"] > bleu(["他买了书。"], [["他买了三本书。"]])["bleu"]

@@ -9,7 +9,7 @@ from axenat.decode.translator import Translator
 def aligned_slowly(translator: Translator, line: str, ids: list[int]) -> list[tuple[int, int]]:
     source = translator.encode(line)
     weights = _weights(translator, source, ids)
-    source_words = translator.source_subwords.apply(line).split()[: len(source) - 1]
+    source_words = translator.source.subwords(line).split()[: len(source) - 1]
     kept = [i for i, token in enumerate(ids) if token not in (EOS, BLANK)]
     totals: dict[int, dict[int, float]] = {}
     target_word = 0
@@ -19,7 +19,7 @@ def aligned_slowly(translator: Translator, line: str, ids: list[int]) -> list[tu
         for j, subword in enumerate(source_words):
             row[source_word] = row.get(source_word, 0.0) + float(weights[i, j])
             source_word += not subword.endswith("@@")
-        target_word += not translator.target_vocab.decode([ids[i]])[0].endswith("@@")
+        target_word += not translator.target.vocab.decode([ids[i]])[0].endswith("@@")
     return [(max(row, key=lambda word: row[word]), number) for number, row in totals.items()]
 
 

@@ -43,7 +43,14 @@ def results(tmp_path: Path) -> Path:
             settings["skip_target_penalty"] = delta
         write_yaml(
             folder / "config.yaml",
-            {"run": run, "corpus": "demo", "target_side": "raw", "seed": 1, "objective": settings},
+            {
+                "run": run,
+                "corpus": "demo",
+                "target_side": "raw",
+                "target_language": "de",
+                "seed": 1,
+                "objective": settings,
+            },
         )
         key = "length_penalty" if objective == "left_to_right" else "length_multiplier"
         candidates = [{"value": 1.0, "bleu": 60.0}, {"value": 1.1, "bleu": 61.0}]

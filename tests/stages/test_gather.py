@@ -1,14 +1,15 @@
 """Shards become one text if they belong together; what the teacher spoilt keeps its real target."""
 
+from functools import partial
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.config import CleanConfig
+from axenat.corpus_config import CleanConfig
 from axenat.data.distilled import RULE, evenly_spaced, why_real
-from axenat.data.text import detokenise, keep_pair
+from axenat.data.text import detokenise, pair_reason
 from axenat.evaluate.bleu import bleu
 from axenat.files import UserError, read_json, read_lines, sha256_of, write_json, write_lines, write_yaml
 from axenat.stages import distil, gather
@@ -88,8 +89,9 @@ def test_the_manifest_counts_every_reason_and_says_how_the_text_was_made(shards)
         "tuned_sha256": sha256_of(shards.teacher / "tuned.json"),
         "engine": "ctranslate2", "precision": "int8", "beam_size": 4, "length_penalty": 1.2,
         "shards": 2, "sentences": 7, "empty": 1, "runaway": 1,
-        "filtered": {"too_short": 1, "too_long": 1, "ratio": 1},
-        "replaced_by_real": 5, "cut_sources": 3, "same_as_real": 1, "rule": RULE, "filter": LIMITS,
+        "filtered": {"too_short": 1, "too_long": 1, "ratio": 1, "wrong_script": 0},
+        "replaced_by_real": 5, "cut_sources": 3, "same_as_real": 1, "rule": RULE,
+        "filter": {**LIMITS, "drop_wrong_script": False},
     }  # fmt: skip
 
 
@@ -116,10 +118,10 @@ def test_an_output_is_kept_if_it_ended_and_clean_would_keep_the_pair(
     source, output, runaway, least, more, ratio
 ) -> None:
     clean = CleanConfig(min_length=least, max_length=least + more, max_ratio=ratio)
-    fit = keep_pair(source.split(), output.split(), min_length=least, max_length=least + more, max_ratio=ratio) is None
-    assert (why_real(source, output, runaway, clean) is None) == (fit and not runaway)
+    unfit = partial(pair_reason, rules=clean, source_language="en", target_language="de")
+    assert (why_real(source, output, runaway, unfit) is None) == (unfit(source, output) is None and not runaway)
     if not output:
-        assert why_real(source, output, runaway, clean) == "empty"
+        assert why_real(source, output, runaway, unfit) == "empty"
 
 
 def test_equal_outputs_stay_even_where_clean_drops_equal_pairs(shards) -> None:

@@ -52,17 +52,22 @@ def run(stage, **flags) -> None:
     stage.main(parser.parse_args(words))
 
 
+def download_all(path, config: dict, out) -> None:
+    for split in ("train", "valid", "test"):
+        write_yaml(path / "download.yaml", {"split": split, **config})
+        run(download, config=path / "download.yaml", out=out)
+
+
 class House:
     """A corpus and three trained runs in a folder."""
 
     def __init__(self, path) -> None:
         self.path, self.data, self.corpus = path, path / "data", path / "corpus"
         self.subwords = self.corpus / "subwords"
-        write_yaml(path / "download.yaml", DOWNLOAD)
         write_yaml(path / "clean.yaml", CLEAN | LANGUAGES)
         write_yaml(path / "analysis.yaml", ANALYSIS)
-        write_yaml(path / "subwords.yaml", {"merges": 200, "joint": True, "min_count": 1, "max_vocabulary": 0})
-        run(download, config=path / "download.yaml", out=self.data)
+        write_yaml(path / "subwords.yaml", {"merges": 200, "joint": True, **LANGUAGES})
+        download_all(path, DOWNLOAD, self.data)
         for split in ("train", "valid"):
             self.clean(split)
         run(
@@ -143,17 +148,17 @@ each_run = pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_grammar_writes_every_file_and_the_same_bytes_for_the_same_seed(house, tmp_path) -> None:
     names = {f"{split}.{end}" for split in ("train", "valid", "test") for end in ("en", "de")}
     names |= {f"{split}.{end}" for split in ("valid", "test") for end in ("ref1.de", "ref2.de", "accept")}
-    assert {path.name for path in house.data.iterdir()} == names
+    assert {path.name for path in house.data.iterdir()} == names | {"train.json", "valid.json", "test.json"}
     assert all(len(read_lines(house.data / name)) == GRAMMAR[name.split(".")[0]] for name in names)
-    run(download, config=house.path / "download.yaml", out=tmp_path)
+    download_all(house.path, DOWNLOAD, tmp_path)
     assert all((tmp_path / name).read_bytes() == (house.data / name).read_bytes() for name in names)
 
 
 def test_a_folder_of_ones_own_is_copied(house, tmp_path) -> None:
-    write_yaml(tmp_path / "download.yaml", {**DOWNLOAD, "grammar": None, "folder": str(house.data)})
-    run(download, config=tmp_path / "download.yaml", out=tmp_path / "copy")
+    download_all(tmp_path, {**DOWNLOAD, "grammar": None, "folder": str(house.data)}, tmp_path / "copy")
     for path in house.data.iterdir():
         assert (tmp_path / "copy" / path.name).read_bytes() == path.read_bytes()
+    assert read_json(tmp_path / "copy" / "valid.json")["parts"] == {"valid": {"pairs": GRAMMAR["valid"]}}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +181,8 @@ def test_a_folder_that_does_not_fit_together_is_refused_before_anything_is_writt
         (own / name).unlink()
     else:
         write_lines(own / name, lines)
-    write_yaml(tmp_path / "download.yaml", {**DOWNLOAD, "grammar": None, "folder": str(own)})
+    split = name.partition(".")[0]
+    write_yaml(tmp_path / "download.yaml", {**DOWNLOAD, "split": split, "grammar": None, "folder": str(own)})
     with pytest.raises(UserError, match=sentence):
         run(download, config=tmp_path / "download.yaml", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -185,9 +191,10 @@ def test_a_folder_that_does_not_fit_together_is_refused_before_anything_is_writt
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({}, "download.yaml.source_language is missing"),
-        ({**DOWNLOAD, "grammar": None}, "exactly one of grammar and folder"),
-        ({**DOWNLOAD, "grammar": {"sed": 1}}, "download.yaml.grammar.sed is not a known key"),
+        ({"split": "train"}, "download.yaml.source_language is missing"),
+        ({**DOWNLOAD, "split": "dev"}, "split must be one of train, valid, test"),
+        ({**DOWNLOAD, "split": "train", "grammar": None}, "exactly one of grammar, folder and published"),
+        ({**DOWNLOAD, "split": "train", "grammar": {"sed": 1}}, "download.yaml.grammar.sed is not a known key"),
     ],
 )
 def test_download_refuses_a_bad_config_in_words(tmp_path, config, sentence) -> None:
@@ -237,7 +244,7 @@ def test_a_model_refuses_codes_or_a_vocabulary_that_lost_lines(house, tmp_path, 
     folder = tmp_path / "axe"
     shutil.copytree(house.runs["axe"], folder)
     lines = read_lines(folder / name)
-    write_lines(folder / name, lines[: len(lines) // 2])
+    write_lines(folder / name, lines[: len(lines) // 2] or ["another 1"])  # some are empty
     with pytest.raises(UserError, match=rf"{name} is not the file that model.safetensors was made with"):
         run(translate, model=folder)
 
@@ -283,6 +290,19 @@ def test_training_refuses_ids_of_another_vocabulary(house, tmp_path) -> None:
     ids = {split: house.corpus / f"{split}.safetensors" for split in ("train", "valid")}
     with pytest.raises(UserError, match="was encoded with another source vocabulary"):
         run(train, config=tmp_path / "config.yaml", **ids, subwords=tiny.subwords_folder(tmp_path), out=tmp_path)
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("split", ["train", "valid"])
+def test_training_refuses_damaged_ids_before_it_begins(house, tmp_path, split) -> None:
+    house.write_config(tmp_path, "axe")
+    ids = {name: house.corpus / f"{name}.safetensors" for name in ("train", "valid")}
+    whole = bytearray(ids[split].read_bytes())
+    whole[-8] ^= 1
+    ids[split] = tmp_path / "damaged.safetensors"
+    ids[split].write_bytes(whole)
+    with pytest.raises(UserError, match=r"damaged\.safetensors: damaged since it was written \(chunk 1 of 1"):
+        run(train, config=tmp_path / "config.yaml", **ids, subwords=house.subwords, out=tmp_path)
     assert not (tmp_path / "checkpoints").exists()
 
 

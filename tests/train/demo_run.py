@@ -7,13 +7,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from axenat.config import SubwordsConfig
-from axenat.data.corpus import vocab_metadata, write_corpus
+from axenat.corpus_config import SubwordsConfig
+from axenat.data.corpus import vocab_metadata
+from axenat.data.corpus_writer import write_corpus
 from axenat.data.demo import demo_corpus
-from axenat.data.subwords import Subwords
-from axenat.files import read_yaml, sha256_of, write_lines, write_yaml
-from axenat.stages.learn_subwords import learn_side
-from axenat.study import merge, parse_study
+from axenat.data.learning import learn_sides, save_all
+from axenat.data.subwords import Subwords, count_words
+from axenat.data.text_section import TextSection
+from axenat.files import read_yaml, sha256_of, write_yaml
+from axenat.records import merge
+from axenat.study import parse_study
 
 CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
 AXENAT = [sys.executable, "-m", "axenat.cli"]
@@ -36,11 +39,10 @@ class DemoData:
     def __init__(self, folder: Path, train: int = 400, valid: int = 40) -> None:
         self.folder = folder
         lines = demo_corpus(seed=1, train=train, valid=valid, test=1, references=1)
-        codes, vocab = learn_side([*lines["train.en"], *lines["train.de"]], SubwordsConfig(merges=300))
-        for side in ("source", "target"):
-            write_lines(folder / f"codes.{side}", codes)
-            vocab.save(folder / f"vocab.{side}")
-        subwords = Subwords(codes)
+        words = count_words(lines["train.en"]), count_words(lines["train.de"])
+        learnt = learn_sides(words, SubwordsConfig(merges=300))
+        save_all(folder, TextSection(source_language="en", target_language="de"), learnt, None)
+        subwords, vocab = Subwords(learnt[0].codes), learnt[0].vocab
         for split in ("train", "valid"):
             sides = ([vocab.encode(subwords.apply(line)) for line in lines[f"{split}.{end}"]] for end in ("en", "de"))
             write_corpus(self.ids(split), *sides, metadata=vocab_metadata(vocab, vocab))

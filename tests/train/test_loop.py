@@ -9,7 +9,8 @@ import torch
 
 from axenat.config import OBJECTIVE_NAMES
 from axenat.data.batches import collate
-from axenat.data.corpus import ParallelCorpus, write_corpus
+from axenat.data.corpus import ParallelCorpus
+from axenat.data.corpus_writer import write_corpus
 from axenat.files import UserError, read_lines, sha256_of
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("workflow", "config", "slurm", "dvc.yaml", ".dvcignore", "environment.yml")
+PARTS = ("workflow", "config", "slurm", "dvc.yaml", ".dvcignore", "environment.yml", "all")
 
 
 class Workshop:

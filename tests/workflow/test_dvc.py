@@ -40,8 +40,10 @@ def test_each_stage_asks_snakemake_for_files_of_the_study(stages, study):
                 assert path in command.replace("${key}", run)
 
 
-def test_the_report_depends_on_every_run(stages, study):
-    assert sorted(stages["report"]["deps"]) == sorted(f"results/runs/{run}" for run in study.runs)
+def test_the_report_depends_on_every_run_and_on_what_is_counted_of_every_corpus(stages, study):
+    runs = [f"results/runs/{run}" for run in study.runs]
+    clean = [f"results/corpora/{corpus}/clean" for corpus in study.corpora]
+    assert sorted(stages["report"]["deps"]) == sorted(["data", *clean, *runs])
 
 
 def test_no_stage_lets_dvc_delete_results_before_snakemake_has_looked(stages):

@@ -11,7 +11,9 @@ STUDENTS = ("ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "c
 def test_the_demo_study_plans_every_stage(workshop):
     plan = workshop.plan("all")
     stages = {"clean", "learn_subwords", "encode", "train", "average", "tune", "distil", "gather", "translate"}
-    assert stages | {"download_demo", "score", "analyse", "choose", "summarise", "tables", "report"} <= plan.keys()
+    assert (
+        stages | {"download_demo_train", "score", "analyse", "choose", "summarise", "tables", "report"} <= plan.keys()
+    )
     assert plan["train_teacher"] == {"run=teacher"}
     assert {"run=ce-raw", "run=ce-distilled"} <= plan["train"]
 

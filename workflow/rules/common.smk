@@ -7,6 +7,7 @@ import sys
 from snakemake.cli import get_argument_parser
 
 from axenat import layout
+from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_yaml
 from axenat.study import parse_study
 
@@ -23,6 +24,7 @@ def or_refuse(function, *arguments):
 STUDY = or_refuse(parse_study, config)
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
+PLACES = layout.archives_by_place(STUDY)
 
 
 def one_of(names):

@@ -15,33 +15,73 @@ rule configure_corpus:
         "axenat configure --resolved {params.resolved:q} --out {output} 2> {log}"
 
 
-for name in STUDY.corpora:
+# Licence, citation and what others counted: beside the text, which does not depend on them.
+use rule configure_corpus as configure_origin with:
+    output:
+        "data/{corpus}/origin.yaml",
+    params:
+        resolved=resolved("corpora", "origin"),
+    log:
+        "logs/configure/{corpus}-origin.log",
+    benchmark:
+        "logs/configure/{corpus}-origin.tsv"
 
-    rule:
-        name:
-            f"download_{name}"
-        input:
-            config=f"results/corpora/{name}/config/download.yaml",
-        output:
-            layout.raw_files(STUDY, name),
-        params:
-            version=VERSIONS["download"],
-            folder=lambda wildcards, output: os.path.dirname(output[0]),
-        resources:
-            mem_mb=2000,
-        log:
-            f"logs/download/{name}.log",
-        benchmark:
-            f"logs/download/{name}.tsv"
-        conda:
-            ENVIRONMENT
-        shell:
-            "axenat download --config {input.config} --out {params.folder} 2> {log}"
+
+# A login node reaches the web where the nodes of a cluster often do not, so this rule is a local one. A download that
+# breaks off leaves {place}.part, which is no output and is gone on from.
+rule fetch:
+    output:
+        "data/archives/{place}",
+    wildcard_constraints:
+        place=one_of(PLACES),
+    params:
+        folder=lambda wildcards, output: output[0].removesuffix(wildcards.place),
+    resources:
+        mem_mb=500,
+        # No params: Snakemake deletes an output whose params have changed, and a right archive is not to be deleted.
+        recipe=lambda wildcards: PLACES[wildcards.place][0],
+        archive=lambda wildcards: PLACES[wildcards.place][1],
+    log:
+        "logs/fetch/{place}.log",
+    benchmark:
+        "logs/fetch/{place}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat fetch --recipe {resources.recipe:q} --archives {resources.archive:q} --out {params.folder} 2> {log:q}"
+
+
+for name in STUDY.corpora:
+    for split in SPLITS:
+
+        rule:
+            name:
+                f"download_{name}_{split}"
+            input:
+                config=f"results/corpora/{name}/config/download-{split}.yaml",
+                archives=layout.archives(STUDY, name, split),
+                own=layout.own_files(STUDY, name, split),
+            output:
+                layout.raw_files(STUDY, name, split),
+            params:
+                version=VERSIONS["download"],
+                archives=lambda wildcards: layout.ARCHIVES,
+                folder=lambda wildcards, output: os.path.dirname(output[0]),
+            resources:
+                mem_mb=2000,
+            log:
+                f"logs/download/{name}-{split}.log",
+            benchmark:
+                f"logs/download/{name}-{split}.tsv"
+            conda:
+                ENVIRONMENT
+            shell:
+                "axenat download --config {input.config} --archives {params.archives} --out {params.folder} 2> {log}"
 
 
 rule clean:
     input:
-        config="results/corpora/{corpus}/config/clean.yaml",
+        config="results/corpora/{corpus}/config/clean-{split}.yaml",
         source=of_corpus(layout.raw_text, "{split}", "source"),
         target=of_corpus(layout.raw_text, "{split}", "target"),
     output:
@@ -50,8 +90,9 @@ rule clean:
         counts="results/corpora/{corpus}/clean/{split}.counts.json",
     params:
         version=VERSIONS["clean"],
+    threads: 8
     resources:
-        mem_mb=2000,
+        mem_mb=4000,  # of all processes together
     log:
         "logs/clean/{corpus}-{split}.log",
     benchmark:
@@ -60,7 +101,8 @@ rule clean:
         ENVIRONMENT
     shell:
         "axenat clean --config {input.config} --split {wildcards.split} --source {input.source} --target {input.target}"
-        " --out-source {output.source} --out-target {output.target} --counts {output.counts} 2> {log}"
+        " --out-source {output.source} --out-target {output.target} --counts {output.counts}"
+        " --threads {threads} 2> {log}"
 
 
 rule learn_subwords:
@@ -73,8 +115,9 @@ rule learn_subwords:
     params:
         version=VERSIONS["learn_subwords"],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
+    threads: 8
     resources:
-        mem_mb=2000,
+        mem_mb=lambda wildcards, input: max(4000, 3 * int(input.size_mb)),  # it grows with the number of words
     log:
         "logs/learn_subwords/{corpus}.log",
     benchmark:
@@ -83,7 +126,7 @@ rule learn_subwords:
         ENVIRONMENT
     shell:
         "axenat learn_subwords --config {input.config} --source {input.source} --target {input.target}"
-        " --out {params.folder} 2> {log}"
+        " --out {params.folder} --threads {threads} 2> {log}"
 
 
 rule encode:
@@ -98,8 +141,9 @@ rule encode:
     params:
         version=VERSIONS["encode"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
+    threads: 8
     resources:
-        mem_mb=2000,
+        mem_mb=4000,  # of all processes together
     log:
         "logs/encode/{corpus}-{variant}-{split}.log",
     benchmark:
@@ -108,7 +152,7 @@ rule encode:
         ENVIRONMENT
     shell:
         "axenat encode --subwords {params.subwords} --source {input.source} --target {input.target}"
-        " --out {output} 2> {log}"
+        " --out {output} --threads {threads} 2> {log}"
 
 
 use rule encode as encode_distilled with:

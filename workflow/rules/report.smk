@@ -33,6 +33,9 @@ rule tables:
         configs=[f"results/runs/{run}/config.yaml" for run in STUDY.runs],
         tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
         analyses=outputs("analysis.json"),
+        origins=layout.origins(STUDY),
+        raw=layout.raw_counts(STUDY),
+        counts=layout.clean_counts(STUDY),
     output:
         markdown=report(layout.tables(STUDY, "md"), category="Tables"),
         csv=report(layout.tables(STUDY, "csv"), category="Tables"),
@@ -52,7 +55,8 @@ rule tables:
         ENVIRONMENT
     shell:
         "axenat tables --study-name {params.study:q} --names {params.names} --runs {params.runs} --scores {input.scores}"
-        " --further {input.further} --analyses {input.analyses} --choices {input.choices} --out {params.folder} 2> {log}"
+        " --further {input.further} --analyses {input.analyses} --choices {input.choices} --origins {input.origins}"
+        " --raw {input.raw} --counts {input.counts} --out {params.folder} 2> {log}"
 
 
 rule report:

@@ -29,7 +29,7 @@ rule distil:
 
 rule gather:
     input:
-        config="results/corpora/{corpus}/config/clean.yaml",
+        config="results/corpora/{corpus}/config/clean-train.yaml",
         shards=of_corpus(layout.shards, "target"),
         records=of_corpus(layout.shards, "json"),
         source="results/corpora/{corpus}/clean/train.source",

@@ -4,21 +4,22 @@ Both sides are flat arrays of ids; sentence i is `ids[offsets[i]:offsets[i + 1]]
 """
 
 import json
-from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import zip_longest
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from axenat.data.vocab import EOS, PAD, Vocab
-from axenat.files import UserError, atomic
+from axenat.data.vocab import PAD, Vocab
+from axenat.files import UserError
 
 DTYPES: dict[str, type[np.generic]] = {"U16": np.uint16, "I32": np.int32, "I64": np.int64}
 SIDES = ("source", "target")
 CHUNK = 1 << 16  # sentences looked at together where all have to be
+SUM_BYTES = 1 << 24  # of the arrays, that have a checksum of their own
+SUMS = "crc32_of_16_MiB"  # its name in the metadata
 
 Padded = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # ids (B, longest) filled up with PAD, lengths (B,)
 
@@ -28,57 +29,20 @@ def vocab_metadata(source_vocab: Vocab, target_vocab: Vocab) -> dict[str, str]:
     return {"source_vocab_sha256": source_vocab.sha256, "target_vocab_sha256": target_vocab.sha256}
 
 
-def write_corpus(
-    path: str | Path,
-    sources: Iterable[list[int]],
-    targets: Iterable[list[int]],
-    *,
-    metadata: dict[str, str],
-) -> None:
-    """Store the ids of both sides, an EOS added to each sentence; all or nothing."""
-    ids = {side: array("i") for side in SIDES}
-    offsets = {side: array("q", [0]) for side in SIDES}
-    for pair in zip_longest(sources, targets):
-        for side, sentence in zip(SIDES, pair, strict=True):
-            if sentence is None:
-                raise UserError(f"{path}: the {side} side has fewer sentences than the other")
-            ids[side].extend(sentence)
-            ids[side].append(EOS)
-            offsets[side].append(len(ids[side]))
-    if not ids["source"]:
-        raise UserError(f"{path}: no sentences to store; a corpus needs at least one pair")
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for side in SIDES:
-        arrays[side] = _narrow(np.frombuffer(ids[side], dtype=np.int32))
-        arrays[f"{side}_offsets"] = np.frombuffer(offsets[side], dtype=np.int64)
-    _write_safetensors(Path(path), arrays, metadata)
+def id_type(vocabulary: int) -> "np.dtype[Any]":
+    """The smallest type that has room for the ids of a vocabulary of this size; little-endian, as files are."""
+    return np.dtype("<u2") if vocabulary <= 1 << 16 else np.dtype("<i4")
 
 
-def _narrow(ids: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-    return ids.astype(np.uint16) if ids.max() <= np.iinfo(np.uint16).max else ids
+class Ids(NamedTuple):
+    """Sentences of one side, one after the other, an EOS at the end of each."""
+
+    ids: bytes
+    lengths: npt.NDArray[np.int64]
 
 
-def _write_safetensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> None:
-    """Written by hand so that equal input gives equal bytes (the library shuffles metadata)."""
-    names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-    # Widest first keeps every array aligned.
-    order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
-    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
-    end = 0
-    for name in order:
-        begin, end = end, end + arrays[name].nbytes
-        header[name] = {
-            "dtype": names[arrays[name].dtype],
-            "shape": list(arrays[name].shape),
-            "data_offsets": [begin, end],
-        }
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with atomic(path, "wb") as stream:
-        stream.write(len(text).to_bytes(8, "little"))
-        stream.write(text)
-        for name in order:
-            stream.write(arrays[name].data)
+def checksum(chunk: bytes) -> str:
+    return f"{zlib.crc32(chunk):08x}"
 
 
 class Lengths:
@@ -139,6 +103,20 @@ class ParallelCorpus:
 
     def targets(self, index: npt.NDArray[np.int64]) -> Padded:
         return _gather(self._target, self._target_offsets, index)
+
+    def verify(self) -> None:
+        """Read the whole file, little at a time, and refuse it if anything changed since it was written."""
+        if SUMS not in self.metadata:
+            raise UserError(f"{self.path} has no checksums, since an earlier version wrote it; encode it again")
+        expected = self.metadata[SUMS].split()
+        with self.path.open("rb") as stream:
+            start = stream.seek(8 + int.from_bytes(stream.read(8), "little"))
+            if len(expected) != -(-(self.path.stat().st_size - start) // SUM_BYTES):
+                raise UserError(f"{self.path}: its checksums do not fit its size; encode it again")
+            for number, value in enumerate(expected, start=1):
+                if checksum(stream.read(SUM_BYTES)) != value:
+                    where = f"chunk {number} of {len(expected)}, of 16 MiB each"
+                    raise UserError(f"{self.path}: damaged since it was written ({where}); encode it again")
 
     def check_vocab(self, source_vocab: Vocab, target_vocab: Vocab) -> None:
         """Refuse vocabularies that these ids were not made with."""

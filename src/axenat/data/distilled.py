@@ -1,12 +1,10 @@
 """What shards say of themselves, whether they belong together, and which of the teacher's outputs are kept."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from axenat.config import CleanConfig
-from axenat.data.text import keep_pair
 from axenat.files import UserError, count_lines, iter_lines, read_json, sha256_of
 from axenat.records import build
 
@@ -14,7 +12,7 @@ RULE = (
     "An output that is empty, did not end by itself (a runaway), or does not pass the corpus's clean filter beside its "
     "source keeps the real target."
 )
-FILTER_KEYS = ("min_length", "max_length", "max_ratio")  # equal pairs are the teacher's right
+FILTER_KEYS = ("min_length", "max_length", "max_ratio", "drop_wrong_script")  # equal pairs are the teacher's right
 AGAIN = "delete both files of the shard and distil it again"
 
 
@@ -74,10 +72,9 @@ def outputs_of(paths: Sequence[Path], records: Sequence[ShardRecord]) -> Iterato
             yield line, number in runaway
 
 
-def why_real(source: str, output: str, runaway: bool, clean: CleanConfig) -> str | None:
-    """Why this sentence keeps its real target, or None if it takes the teacher's output."""
-    limits = {key: getattr(clean, key) for key in FILTER_KEYS}
-    reason = keep_pair(source.split(), output.split(), **limits)
+def why_real(source: str, output: str, runaway: bool, unfit: Callable[[str, str], str | None]) -> str | None:
+    """Why this sentence keeps its real target, or None if it takes the teacher's output; `unfit` is clean's reason."""
+    reason = unfit(source, output)
     return "runaway" if runaway and reason != "empty" else reason
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,16 +30,18 @@ class Vocab:
 
     @classmethod
     def build(cls, lines_of_subwords: Iterable[str], max_size: int | None = None, min_count: int = 1) -> "Vocab":
-        """The most frequent subwords first; `max_size` counts the specials too."""
-        if max_size is not None and max_size <= len(SPECIALS):
-            raise UserError(f"a vocabulary of at most {max_size} tokens has no room beside {len(SPECIALS)} specials")
         counts: Counter[str] = Counter()
         for line in lines_of_subwords:
             counts.update(split_tokens(line))
-        for special in SPECIALS:
-            del counts[special]
-        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        frequent = [token for token, count in ordered if count >= min_count]
+        return cls.from_counts(counts, max_size, min_count)
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], max_size: int | None = None, min_count: int = 1) -> "Vocab":
+        """The most frequent subwords first; `max_size` counts the specials too."""
+        if max_size is not None and max_size <= len(SPECIALS):
+            raise UserError(f"a vocabulary of at most {max_size} tokens has no room beside {len(SPECIALS)} specials")
+        frequent = [token for token in counts if counts[token] >= min_count and token not in SPECIALS]
+        frequent.sort(key=lambda token: (-counts[token], token))
         return cls((SPECIALS + tuple(frequent))[:max_size])
 
     @classmethod

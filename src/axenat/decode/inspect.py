@@ -85,7 +85,7 @@ def describe_alignment(translator: Translator, source: str, target: str, **how: 
     how = aligns(translator) | how
     targets = predicted_ids(translator, translator.encode_target(target))
     log_probs, _, alignment = align_batch(translator, [translator.encode(source)], [targets], **how)
-    words = translator.target_vocab.decode
+    words = translator.target.vocab.decode
     share = how["label_smoothing"] if how["smoothing"] == "inside" else 0.0
     return {
         "source": source,

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import torch
 
 from axenat.config import LEAST_TUNED, DecodeConfig, RunConfig
-from axenat.data.subwords import Subwords, undo
-from axenat.data.text import clean_line, detokenise, tokenise
-from axenat.data.vocab import EOS, Vocab, split_tokens
+from axenat.data.side import Side
+from axenat.data.vocab import EOS, Vocab
 from axenat.decode.engines import Engine, engine_of
 from axenat.decode.hypothesis import Hypothesis
 from axenat.files import UserError, read_mapping, read_record
@@ -99,14 +98,9 @@ class Translator:
         weights = path / "model.safetensors"
         tensors, metadata = load_tensors(weights)
         check_texts(path, metadata)
-        self.source_vocab, self.target_vocab = (
-            Vocab.load(path / "vocab.source"),
-            Vocab.load(path / "vocab.target"),
-        )
-        self.source_subwords = Subwords.load(path / "codes.source")
-        self.target_subwords = Subwords.load(path / "codes.target")
+        self.source, self.target = Side.load(path, "source"), Side.load(path, "target")
         self.objective = objective_of(self.folder.run.objective)
-        self.model = new_model(self.folder, self.objective, self.source_vocab, self.target_vocab)
+        self.model = new_model(self.folder, self.objective, self.source.vocab, self.target.vocab)
         load_weights(self.model, tensors, weights)
         self.model.to(device).eval()
         self.tuned_key = self.folder.run.tuned_key
@@ -183,22 +177,19 @@ class Translator:
         return list(first.values())
 
     def tokenise(self, lines: Iterable[str]) -> list[str]:
-        return [tokenise(clean_line(line), self.folder.source_language) for line in lines]
+        return [self.source.tokenise(line) for line in lines]
 
     def encode(self, words: str) -> list[int]:
-        ids = self.source_vocab.encode(self.source_subwords.apply(words))
-        return [*ids[: self.model.max_positions - 1], EOS]
+        return [*self.source.encode(words)[: self.model.max_positions - 1], EOS]
 
     def _is_cut(self, words: str, ids: list[int]) -> bool:
         full = len(ids) == self.model.max_positions
-        return full and len(split_tokens(self.source_subwords.apply(words))) >= self.model.max_positions
+        return full and len(self.source.encode(words)) >= self.model.max_positions
 
     def encode_target(self, words: str) -> list[int]:
-        ids = self.target_vocab.encode(self.target_subwords.apply(words))
-        return [*ids[: self.model.max_positions - 1], EOS]
+        return [*self.target.encode(words)[: self.model.max_positions - 1], EOS]
 
     def text(self, found: Hypothesis) -> Translation:
-        subwords = " ".join(self.target_vocab.decode(self.objective.read_out(found.ids)))
-        words = undo(subwords)
-        text = detokenise(words, self.folder.target_language)
-        return Translation(text, words, subwords, found.score, found.ended, tuple(found.ids))
+        subwords = " ".join(self.target.vocab.decode(self.objective.read_out(found.ids)))
+        words = self.target.words(subwords)
+        return Translation(self.target.plain(words), words, subwords, found.score, found.ended, tuple(found.ids))

@@ -29,8 +29,8 @@ def word_alignments(translator: Translator, lines: list[str], translations: list
         ids = [list(translations[filled[row]].ids) for row in rows]
         attention = _attention(translator, [sources[row] for row in rows], ids)
         for row, weights, target in zip(rows, attention, ids, strict=True):
-            subwords = split_tokens(translator.source_subwords.apply(lines[filled[row]]))[: len(sources[row]) - 1]
-            found[filled[row]] = _pairs(weights, subwords, target, translator.target_vocab)
+            subwords = split_tokens(translator.source.subwords(lines[filled[row]]))[: len(sources[row]) - 1]
+            found[filled[row]] = _pairs(weights, subwords, target, translator.target.vocab)
     return found
 
 

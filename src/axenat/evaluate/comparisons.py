@@ -37,7 +37,8 @@ def compare(a: Score, b: Score, texts: Mapping[str, Sequence[str]]) -> dict[str,
     if a["references"] != b["references"]:
         raise UserError(f"{a['run']} and {b['run']} were scored on {a['split']} against different references")
     references = [texts[path] for path in a["references"]]
-    result = paired_bootstrap(texts[a["hypothesis"]], texts[b["hypothesis"]], references)
+    tokenize = a.get("tokenize", "13a")
+    result = paired_bootstrap(texts[a["hypothesis"]], texts[b["hypothesis"]], references, tokenize=tokenize)
     return {
         "split": a["split"],
         "a": a["run"],

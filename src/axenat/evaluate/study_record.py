@@ -35,6 +35,14 @@ class RunRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CorpusRecord:
+    name: str
+    origin: Record = field(default_factory=dict)  # where its text comes from, and what others counted
+    raw: Sequence[Record] = ()  # what `download` counted in each split
+    counts: Sequence[Record] = ()  # what `clean` kept of each split
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyRecord:
     """All a report is made of, already read; `missing` says in words what could not be."""
 
@@ -45,6 +53,7 @@ class StudyRecord:
     comparisons: Sequence[Record] = ()
     runs: Sequence[RunRecord] = ()
     choices: Sequence[Record] = ()
+    corpora: Sequence[CorpusRecord] = ()
     missing: Sequence[str] = field(default_factory=tuple)
 
     def run(self, name: str) -> RunRecord:

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from axenat.evaluate.comparisons import mark_chosen
+from axenat.evaluate.corpus_table import corpora
 from axenat.evaluate.decodings import SIZES, spelled_out
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
 from axenat.evaluate.table_text import Column, Row, Table, interval, mark, number, text
@@ -233,6 +234,7 @@ TABLES: dict[str, Callable[[StudyRecord], Table]] = {
     "lengths": lengths,
     "repetitions": repetitions,
     "decodings": decodings,
+    "corpora": corpora,
 }
 
 

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from axenat.data.text import clean_line, tokenise
 from axenat.decode.inspect import describe_alignment
 from axenat.decode.probabilities import FORMAT, describe_probabilities
 from axenat.decode.translator import Translator
@@ -56,6 +55,5 @@ def _of_model(args: argparse.Namespace, how: dict[str, Any]) -> dict[str, Any]:
     translator = Translator(args.model, device_of(args.device))
     if translator.objective.causal:
         raise UserError(f"{args.model} predicts from left to right; an alignment needs a masked or axe run")
-    folder = translator.folder
-    source = tokenise(clean_line(args.source), folder.source_language)
-    return describe_alignment(translator, source, tokenise(clean_line(args.target), folder.target_language), **how)
+    source, target = translator.source.tokenise(args.source), translator.target.tokenise(args.target)
+    return describe_alignment(translator, source, target, **how)

@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from axenat.config import AnalysisConfig
-from axenat.data.text import tokenise
+from axenat.corpus_config import AnalysisConfig
 from axenat.decode.inspect import describe_alignment, generated_probabilities, skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.analysis import length_buckets, position_confidence
 from axenat.files import read_lines, read_parallel, read_yaml, write_json
+from axenat.languages import bleu_tokeniser
 from axenat.records import build
 from axenat.train.devices import device_of, use_threads
 
@@ -38,10 +38,11 @@ def main(args: argparse.Namespace) -> None:
     hypotheses, _ = read_parallel(args.hypothesis, args.references[0])
     references = [read_lines(path) for path in args.references]
     rows = list(zip(sources, references[0], hypotheses, strict=True))
+    tokenize = bleu_tokeniser(translator.target.language)
     analysis: dict[str, Any] = {
         "run": translator.folder.name,
         "split": args.split,
-        "buckets": length_buckets(hypotheses, references, bounds=config.length_bounds),
+        "buckets": length_buckets(hypotheses, references, bounds=config.length_bounds, tokenize=tokenize),
         "confidence": None,
         "skip_target_rate": None,
         "skip_prediction_rate": None,
@@ -52,8 +53,8 @@ def main(args: argparse.Namespace) -> None:
         "alignment": None,
     }
     if not translator.objective.causal:
-        words = [tokenise(line, translator.folder.source_language) for line in sources]
-        targets = [tokenise(line, translator.folder.target_language) for line in references[0]]
+        words = [translator.source.tokenise(line) for line in sources]
+        targets = [translator.target.tokenise(line) for line in references[0]]
         analysis["confidence"] = _confidence(translator, words, targets, config)
         if translator.folder.run.objective.name == "axe":
             analysis |= skip_rates(translator, words, targets)

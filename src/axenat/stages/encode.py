@@ -3,11 +3,11 @@
 import argparse
 from pathlib import Path
 
-from axenat.data.corpus import vocab_metadata, write_corpus
-from axenat.data.subwords import Subwords
-from axenat.data.vocab import Vocab
-from axenat.files import read_parallel
-from axenat.progress import progress
+from axenat.data.corpus import vocab_metadata
+from axenat.data.corpus_writer import write_chunks
+from axenat.data.encoding import Encoder, encode_pairs
+from axenat.data.lines import read_pairs
+from axenat.data.workers import processes_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,18 +15,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", type=Path, required=True, help="tokenised source text")
     parser.add_argument("--target", type=Path, required=True, help="tokenised target text")
     parser.add_argument("--out", type=Path, required=True, help="file of ids (safetensors)")
+    parser.add_argument("--threads", type=int, help="processes at work (default: all cores); changes no byte")
 
 
 def main(args: argparse.Namespace) -> None:
-    source_codes, target_codes = (Subwords.load(args.subwords / f"codes.{side}") for side in ("source", "target"))
-    source_vocab, target_vocab = (Vocab.load(args.subwords / f"vocab.{side}") for side in ("source", "target"))
-    sources, targets = read_parallel(args.source, args.target)
-    write_corpus(
+    encoder = Encoder(args.subwords)
+    source_vocab, target_vocab = encoder.source.vocab, encoder.target.vocab
+    write_chunks(
         args.out,
-        (
-            source_vocab.encode(source_codes.apply(line))
-            for line in progress(sources, total=len(sources), desc="encode")
-        ),
-        (target_vocab.encode(target_codes.apply(line)) for line in targets),
+        encode_pairs(read_pairs(args.source, args.target), encoder, processes_of(args.threads)),
+        sizes=(len(source_vocab), len(target_vocab)),
         metadata=vocab_metadata(source_vocab, target_vocab),
     )

@@ -6,6 +6,7 @@ pair would change the data, and a broken target teaches what is wrong.
 
 import argparse
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from axenat.data.distilled import (
     outputs_of,
     read_shard_record,
     why_real,
-)
-from axenat.data.text import detokenise
+)  # fmt: skip
+from axenat.data.text import REASONS, detokenise, pair_reason
 from axenat.evaluate.bleu import bleu
 from axenat.files import UserError, atomic, count_lines, iter_lines, read_record, sha256_of, write_json
+from axenat.languages import bleu_tokeniser
 from axenat.progress import progress
 from axenat.stages.clean import read_clean_config
 
@@ -41,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    languages, clean = read_clean_config(args.config)
+    section, clean = read_clean_config(args.config)
+    unfit = partial(pair_reason, rules=clean, **section.languages)
     records = [read_shard_record(path) for path in args.records]
     made_with = _check(args, records)
     lines, counts = sum(record.lines for record in records), Counter[str]()
@@ -49,14 +52,14 @@ def main(args: argparse.Namespace) -> None:
     triples = zip(iter_lines(args.source), iter_lines(args.target), outputs_of(args.shards, records), strict=True)
     with atomic(args.out) as stream:
         for number, (source, target, (output, runaway)) in enumerate(progress(triples, total=lines, desc="gather")):
-            reason = why_real(source, output, runaway, clean)
+            reason = why_real(source, output, runaway, unfit)
             stream.write(f"{target if reason else output}\n")
             counts[reason or "kept"] += 1
             counts["same_as_real"] += output == target
             if number in sampled:
-                hypotheses.append(detokenise(output, languages.target_language))
-                references.append(detokenise(target, languages.target_language))
-        score = bleu(hypotheses, [references], num_bootstrap=0)
+                hypotheses.append(detokenise(output, section.target_language, section.text))
+                references.append(detokenise(target, section.target_language, section.text))
+        score = bleu(hypotheses, [references], tokenize=bleu_tokeniser(section.target_language), num_bootstrap=0)
     manifest = {
         **made_with,
         "tuned_sha256": sha256_of(args.teacher / "tuned.json"),
@@ -64,7 +67,7 @@ def main(args: argparse.Namespace) -> None:
         "sentences": lines,
         "empty": counts["empty"],
         "runaway": counts["runaway"],
-        "filtered": {reason: counts[reason] for reason in ("too_short", "too_long", "ratio")},
+        "filtered": {reason: counts[reason] for reason in REASONS if reason not in ("empty", "duplicate")},
         "replaced_by_real": lines - counts["kept"],
         "cut_sources": sum(record.cut_sources for record in records),
         "same_as_real": counts["same_as_real"],

@@ -6,6 +6,7 @@ from typing import Any
 from axenat.evaluate.analysis import accepted_share, repetition_rate
 from axenat.evaluate.bleu import bleu
 from axenat.files import UserError, read_lines, read_mapping, read_record, write_json
+from axenat.languages import bleu_tokeniser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    config = read_mapping(args.run_config, "run", "corpus", "objective.name", "target_side")
+    config = read_mapping(args.run_config, "run", "corpus", "objective.name", "target_side", "target_language")
     tuned = read_record(args.tuned, "key", "value")
     decoded = _read_decoded(args.record, args.decode, tuned["value"]) if args.record else {}
-    result = bleu(read_lines(args.hypothesis), [read_lines(path) for path in args.references])
+    tokenize = bleu_tokeniser(config["target_language"])
+    result = bleu(read_lines(args.hypothesis), [read_lines(path) for path in args.references], tokenize=tokenize)
     tokenised = read_lines(args.tokenised)
     score = {
         "run": config["run"],
@@ -36,6 +38,7 @@ def main(args: argparse.Namespace) -> None:
         "split": args.split,
         "decode": args.decode,
         **result,
+        "tokenize": tokenize,
         "repetition": repetition_rate(read_lines(args.subwords)),
         "repetition_words": repetition_rate(tokenised),
         "valid_share": accepted_share(tokenised, read_lines(args.accept)) if args.accept else None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from axenat.config import TABLE_NAMES
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS
-from axenat.evaluate.study_record import RunRecord, StudyRecord
+from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
 from axenat.evaluate.study_tables import TABLES
 from axenat.evaluate.table_text import printed, to_csv, to_markdown
 from axenat.files import read_mapping, read_record, write_text
@@ -21,6 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--further", nargs="*", type=Path, default=[], help="those of decodings beside each run's own")
     parser.add_argument("--analyses", nargs="*", type=Path, default=[], help="analysis.json files")
     parser.add_argument("--choices", nargs="*", type=Path, default=[], help="results of `axenat choose`")
+    parser.add_argument("--origins", nargs="*", type=Path, default=[], help="data/{corpus}/origin.yaml of each corpus")
+    parser.add_argument(
+        "--raw", nargs="*", type=Path, default=[], help="results of `axenat download`, {split}.json files"
+    )
+    parser.add_argument(
+        "--counts", nargs="*", type=Path, default=[], help="results of `axenat clean`, counts.json files"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write {name}.md and {name}.csv to")
 
 
@@ -33,6 +40,7 @@ def main(args: argparse.Namespace) -> None:
         decodings=[*scores, *further],
         runs=[_read_run(folder, analyses) for folder in args.runs],
         choices=_existing(read_record, args.choices, *CHOICE_KEYS),
+        corpora=[_read_corpus(path, args.raw, args.counts) for path in args.origins],
         missing=[f"Missing, {path}: no such file." for path in args.choices if not path.exists()],
     )
     for name in set(TABLE_NAMES) - set(args.names):  # of an earlier study that asked for more
@@ -55,4 +63,16 @@ def _read_run(folder: Path, analyses: Sequence[dict[str, Any]]) -> RunRecord:
         config=next(iter(_existing(read_mapping, [folder / "config.yaml"])), None),
         tuned=next(iter(_existing(read_record, [folder / "tuned.json"])), None),
         analyses=[analysis for analysis in analyses if analysis["run"] == folder.name],
+    )
+
+
+def _read_corpus(origin: Path, raw: Sequence[Path], counts: Sequence[Path]) -> CorpusRecord:
+    """Its name is its folder's, below data/ and below results/corpora/."""
+    name = origin.parent.name
+    clean = [path for path in counts if path.parent.parent.name == name]
+    return CorpusRecord(
+        name=name,
+        origin=next(iter(_existing(read_mapping, [origin])), {}),
+        raw=_existing(read_record, [path for path in raw if path.parent.name == name], "split", "parts"),
+        counts=_existing(read_record, clean, "split", "pairs", "kept", "dropped"),
     )

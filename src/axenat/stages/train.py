@@ -49,6 +49,7 @@ def main(args: argparse.Namespace) -> None:
     train_ids, valid_ids = ParallelCorpus(args.train), ParallelCorpus(args.valid)
     for corpus in (train_ids, valid_ids):
         corpus.check_vocab(source_vocab, target_vocab)
+        corpus.verify()
     objective = objective_of(folder.run.objective)
     model = seeded_model(folder.run.seed, lambda: new_model(folder, objective, source_vocab, target_vocab))
     with joined(args.device) as (ranks, device):

@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
-from axenat.data.text import tokenise
 from axenat.decode.inspect import skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
 from axenat.evaluate.choose import RULE, choose_best
 from axenat.files import read_lines, read_parallel, write_json
+from axenat.languages import bleu_tokeniser
 from axenat.progress import progress
 from axenat.train.devices import device_of, use_threads
 
@@ -27,10 +27,11 @@ def main(args: argparse.Namespace) -> None:
     translator = Translator(args.model, device_of(args.device))
     sources, _ = read_parallel(args.source, args.references[0])
     references = [read_lines(path) for path in args.references]
+    tokenize = bleu_tokeniser(translator.target.language)
     candidates = []
     for value in progress(translator.grid, total=len(translator.grid), desc="tune"):
         hypotheses = [one.text for one in translator.translate(sources, value)]
-        score = bleu(hypotheses, references, num_bootstrap=0)
+        score = bleu(hypotheses, references, tokenize=tokenize, num_bootstrap=0)
         candidates.append({"value": value, "bleu": score["bleu"]})
     best = choose_best(candidates, "value")
     result = {
@@ -40,7 +41,7 @@ def main(args: argparse.Namespace) -> None:
     if translator.folder.run.objective.name == "axe":
         result |= skip_rates(
             translator,
-            [tokenise(line, translator.folder.source_language) for line in sources],
-            [tokenise(line, translator.folder.target_language) for line in references[0]],
+            [translator.source.tokenise(line) for line in sources],
+            [translator.target.tokenise(line) for line in references[0]],
         )
     write_json(args.out, result)

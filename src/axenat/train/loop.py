@@ -1,6 +1,5 @@
 """The training loop: steps of a token budget, validation with fixed masks, and exact resumption."""
 
-import errno
 import logging
 import math
 import time
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from axenat.data.batches import Batch
-from axenat.files import UserError
+from axenat.files import DISK_FULL, UserError
 from axenat.progress import Advance, long_work
 from axenat.train import history
 from axenat.train.checkpoint import HISTORY, TrainState, keep_if_best, load_state, save_state, set_aside, tidy
@@ -27,7 +26,6 @@ from axenat.train.steps import Step, steps_from
 from axenat.train.stopwatch import Stopwatch
 
 log = logging.getLogger(__name__)
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True, slots=True)
