@@ -24,6 +24,7 @@ FLOORS = [
         "presets",
         "study",
         "layout",
+        "jobs",
         "progress",
     },
     {"data", "model", "losses"},

@@ -15,6 +15,11 @@ SUBWORD_FILES = (
     "text.yaml",
 )
 MODEL_FILES = ("config.yaml", "decode.yaml", "model.safetensors", *SUBWORD_FILES)
+# Each a line of FIGURES in evaluate/study_figures.py, which needs more than the workflow should import.
+FIGURE_NAMES = (
+    "axe_against_ce", "target_sides", "skip_target_penalty", "length_multiplier", "lengths", "confidence",
+    "repetitions", "training", "alignment",
+)  # fmt: skip
 
 
 def raw_text(study: Study, corpus: str, split: str, side: str) -> str:
@@ -154,3 +159,22 @@ def choices(study: Study) -> list[str]:
 def tables(study: Study, ending: str) -> list[str]:
     """The tables that the study asks for; `results` comes with the summary and is no part of them."""
     return [f"results/tables/{name}.{ending}" for name in study.tables]
+
+
+def figures() -> list[str]:
+    """The same for every study: one without records says in words what is missing."""
+    return [f"results/figures/{name}.svg" for name in FIGURE_NAMES]
+
+
+def drawn_from(study: Study, figure: str) -> list[str]:
+    """What a figure needs; one of training curves must not wait for scores."""
+    folders = [f"results/runs/{run}" for run in study.runs]
+    configs = [f"{folder}/config.yaml" for folder in folders]
+    alone = {"training": "history.jsonl", "length_multiplier": "tuned.json"}
+    if figure in alone:
+        return [*configs, *(f"{folder}/{alone[figure]}" for folder in folders)]
+    if figure == "skip_target_penalty":
+        return choices(study)
+    endings = ["score.json"] + (["analysis.json"] if figure in ("lengths", "confidence", "alignment") else [])
+    made = [output(study, run, "test", ending) for ending in endings for run in study.runs]
+    return [*configs, *choices(study), *made]

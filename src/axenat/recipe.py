@@ -170,6 +170,7 @@ def origin_of(selection: Selection) -> dict[str, Any]:
         "licence": selection.licence,
         "citation": selection.citation,
         "expected": as_plain(selection.expected),
+        "archives": {archive.place: archive.sha256 or archive.md5 for archive in selection.archives.values()},
         "parts": {
             split: {name: {"pairs": part.pairs, "licence": part.licence} for name, part in of_split.items()}
             for split, of_split in parts.items()

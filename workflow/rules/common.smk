@@ -9,6 +9,7 @@ from snakemake.cli import get_argument_parser
 from axenat import layout
 from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_yaml
+from axenat.jobs import jobs_of
 from axenat.study import parse_study
 
 
@@ -25,6 +26,8 @@ STUDY = or_refuse(parse_study, config)
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 PLACES = layout.archives_by_place(STUDY)
+# In no parameter: where a checkout lies must make nothing stale.
+CONFIG_README = os.path.join(workflow.basedir, "..", "config", "README.md")
 
 
 def one_of(names):
@@ -35,6 +38,7 @@ wildcard_constraints:
     corpus=one_of(STUDY.corpora),
     run=one_of(STUDY.runs),
     grid=one_of(STUDY.grids),
+    figure=one_of(layout.FIGURE_NAMES),
     variant="raw|distilled",
     split="train|valid|test",
     shard="[0-9]+-of-[0-9]+",
@@ -98,6 +102,32 @@ def publish():
     """Mirror the files to MLflow; a store that is away never fails a workflow."""
     further = ["--further", *further_outputs("score.json")]
     subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs, *further])
+
+
+def report_so_far_words():
+    """All that a report of this study is made of, there or not."""
+    flags = {
+        "study-name": [STUDY.name],
+        "runs": [f"results/runs/{run}" for run in STUDY.runs],
+        "scores": outputs("score.json"),
+        "further": further_outputs("score.json"),
+        "analyses": outputs("analysis.json"),
+        "choices": layout.choices(STUDY),
+        "origins": layout.origins(STUDY),
+        "raw": layout.raw_counts(STUDY),
+        "counts": layout.clean_counts(STUDY),
+        "names": STUDY.tables,
+        "documents": [CONFIG_README],
+        "jobs": [json.dumps(jobs_of(STUDY))],
+        "out": ["results/so-far"],
+    }
+    words = [word for flag, values in flags.items() for word in (f"--{flag}", *values)]
+    return [*words, f"--note={STUDY.note}"]
+
+
+def report_so_far():
+    """What a failed study has by now; this must never hide why it failed."""
+    subprocess.run(["axenat", "report_so_far", *report_so_far_words()])
 
 
 def record():

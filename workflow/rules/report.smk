@@ -6,8 +6,18 @@ rule summarise:
         texts=outputs("txt"),
     output:
         summary="results/summary.json",
-        markdown=report("results/tables/results.md", category="Tables"),
-        csv=report("results/tables/results.csv", category="Tables"),
+        markdown=report(
+            "results/tables/results.md",
+            caption="../report/results.rst",
+            category="Tables",
+            labels={"table": "results", "form": "Markdown"},
+        ),
+        csv=report(
+            "results/tables/results.csv",
+            caption="../report/results.rst",
+            category="Tables",
+            labels={"table": "results", "form": "CSV"},
+        ),
         text="results/tables/results.txt",
     params:
         version=VERSIONS["summarise"],
@@ -37,8 +47,8 @@ rule tables:
         raw=layout.raw_counts(STUDY),
         counts=layout.clean_counts(STUDY),
     output:
-        markdown=report(layout.tables(STUDY, "md"), category="Tables"),
-        csv=report(layout.tables(STUDY, "csv"), category="Tables"),
+        markdown=report(layout.tables(STUDY, "md"), caption="../report/tables.rst", category="Tables"),
+        csv=report(layout.tables(STUDY, "csv"), caption="../report/tables.rst", category="Tables"),
     params:
         version=VERSIONS["tables"],
         study=STUDY.name,
@@ -59,22 +69,61 @@ rule tables:
         " --raw {input.raw} --counts {input.counts} --out {params.folder} 2> {log}"
 
 
+rule figure:
+    input:
+        lambda wildcards: layout.drawn_from(STUDY, wildcards.figure),
+    output:
+        report(
+            "results/figures/{figure}.svg",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+    params:
+        version=VERSIONS["figures"],
+        study=STUDY.name,
+        runs=[f"results/runs/{run}" for run in STUDY.runs],
+        scores=outputs("score.json"),
+        choices=layout.choices(STUDY),
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
+    resources:
+        mem_mb=2000,
+    log:
+        "logs/figures/{figure}.log",
+    benchmark:
+        "logs/figures/{figure}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat figures --study-name {params.study:q} --names {wildcards.figure} --runs {params.runs}"
+        " --scores {params.scores} --choices {params.choices} --out {params.folder} 2> {log}"
+
+
 rule report:
     input:
         summary="results/summary.json",
+        scores=outputs("score.json"),
+        further=further_outputs("score.json"),
         choices=layout.choices(STUDY),
         tables=layout.tables(STUDY, "md"),
+        figures=layout.figures(),
         analyses=outputs("analysis.json"),
         histories=[f"results/runs/{run}/history.jsonl" for run in STUDY.runs],
         tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
+        origins=layout.origins(STUDY),
     output:
-        page=report("results/report.html", category="Report"),
-        figures=directory("results/figures"),
+        report(
+            "results/report.html",
+            caption="../report/page.rst",
+            category="Report",
+            labels={"page": "the whole study"},
+        ),
     params:
         version=VERSIONS["report"],
         study=STUDY.name,
         note=lambda wildcards: STUDY.note,  # in a function, its braces are no wildcards
         runs=[f"results/runs/{run}" for run in STUDY.runs],
+        jobs=lambda wildcards: json.dumps(jobs_of(STUDY)),
     resources:
         mem_mb=2000,
     log:
@@ -84,5 +133,23 @@ rule report:
     conda:
         ENVIRONMENT
     shell:
-        "axenat report --summary {input.summary} --choices {input.choices} --runs {params.runs} --tables {input.tables}"
-        " --study-name {params.study:q} --note={params.note:q} --figures {output.figures} --out {output.page} 2> {log}"
+        "axenat report --study-name {params.study:q} --note={params.note:q} --runs {params.runs} --summary {input.summary}"
+        " --scores {input.scores} --further {input.further} --choices {input.choices} --origins {input.origins}"
+        " --tables {input.tables} --figures {input.figures} --documents {CONFIG_README:q} --jobs {params.jobs:q}"
+        " --out {output} 2> {log}"
+
+
+# A target for the eye: no inputs, so it takes what there is; the same is called when a study fails.
+rule report_so_far:
+    params:
+        words=lambda wildcards: report_so_far_words(),
+    resources:
+        mem_mb=2000,
+    log:
+        "logs/report_so_far/report_so_far.log",
+    benchmark:
+        "logs/report_so_far/report_so_far.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat report_so_far {params.words:q} 2> {log}"

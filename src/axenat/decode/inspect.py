@@ -132,6 +132,12 @@ def describe(
     }
 
 
+def num_operators(described: dict[str, Any]) -> int:
+    """How many of the three operators an alignment uses."""
+    skips_predictions = any(prediction["skipped"] for prediction in described["predictions"])
+    return len(set(described["operators"])) + skips_predictions
+
+
 @torch.inference_mode()
 def generated_probabilities(translator: Translator, words: str) -> npt.NDArray[np.float64]:
     """(m m): row k is the probability of the token generated at k, evaluated at every position (Figure 3).

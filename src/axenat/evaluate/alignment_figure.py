@@ -19,7 +19,7 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 OPERATORS = {"align": (BLUE, "-"), "skip_target": (AMBER, (0, (3, 2)))}
 
 
-def alignment_figure(alignment: Mapping[str, Any]) -> Figure:
+def alignment_figure(alignment: Mapping[str, Any], title: str = "") -> Figure:
     """Boxes for targets (token, operator, cost) and predictions (top five), lines for the alignment alpha."""
     targets, predictions = alignment["targets"], alignment["predictions"]
     num_columns = max(len(targets), len(predictions), 1)
@@ -27,12 +27,14 @@ def alignment_figure(alignment: Mapping[str, Any]) -> Figure:
     pitch = _pitch(alignment)
     width = max(num_columns * pitch, LEAST_WIDTH)
     bottom = PREDICTION_TOP - ROW * (num_ranks + 2.4)
+    top = TARGET_TOP + (0.4 if title else 0.08)
     with house_style():
-        figure = Figure(figsize=(0.95 + width, TARGET_TOP - bottom + 0.48))
+        figure = Figure(figsize=(0.95 + width, top - bottom + 0.4))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set_xlim(-0.95, width)
-        axes.set_ylim(bottom - 0.4, TARGET_TOP + 0.08)
+        axes.set_ylim(bottom - 0.4, top)
+        axes.text(-0.9, TARGET_TOP + 0.2, title, va="center", fontsize=10.5, fontweight="bold")
         _draw_names(axes, num_ranks)
         for index in range(len(targets)):
             _draw_target(axes, alignment, index, pitch)
@@ -44,12 +46,12 @@ def alignment_figure(alignment: Mapping[str, Any]) -> Figure:
 
 def _pitch(alignment: Mapping[str, Any]) -> float:
     """Width of a column: wide enough for its longest token with a probability beside it."""
-    texts = [len(_shown(token)) + 4 for prediction in alignment["predictions"] for token, _ in prediction["top"]]
-    texts += [len(_shown(token)) + 1 for token in alignment["targets"]]
+    texts = [len(shown_token(token)) + 4 for prediction in alignment["predictions"] for token, _ in prediction["top"]]
+    texts += [len(shown_token(token)) + 1 for token in alignment["targets"]]
     return max(0.95, LETTER * max(texts, default=0) + 0.12)
 
 
-def _shown(token: str) -> str:
+def shown_token(token: str) -> str:
     return "ε" if token == "<blank>" else token
 
 
@@ -68,7 +70,7 @@ def _draw_target(axes: Axes, alignment: Mapping[str, Any], index: int, pitch: fl
     axes.text(
         middle,
         TARGET_TOP - 0.22,
-        _shown(alignment["targets"][index]),
+        shown_token(alignment["targets"][index]),
         ha="center",
         va="center",
         fontweight="bold",
@@ -98,7 +100,7 @@ def _draw_prediction(axes: Axes, alignment: Mapping[str, Any], index: int, pitch
             axes.add_patch(shade)
         weight = "bold" if token in paid else "normal"
         colour = SOFT if prediction["skipped"] and token not in paid else INK
-        axes.text(x + 0.07, y, _shown(token), va="center", fontsize=9, fontweight=weight, color=colour)
+        axes.text(x + 0.07, y, shown_token(token), va="center", fontsize=9, fontweight=weight, color=colour)
         share = f"{probability:.2f}".lstrip("0")
         axes.text(x + pitch - 0.17, y, share, ha="right", va="center", fontsize=7.5, color=SOFT)
 

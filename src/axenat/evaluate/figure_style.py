@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from axenat.files import atomic, write_text
 
-# Neutral colours change with the page (see `inline_svg`), the others are legible on white and on near black.
+# Neutral colours change with the page (see `for_page`), the others are legible on white and on near black.
 INK, SOFT, GRID, PAPER = "#24292f", "#6b7280", "#dde1e6", "#fefefe"
 BLUE, RED, GREEN, AMBER, PURPLE, SKY, BROWN = (
     "#2f7fc1",
@@ -100,13 +100,9 @@ def save_picture(path: Path, figure: Figure) -> None:
         figure.savefig(stream, format=kind, dpi=160)
 
 
-def inline_svg(svg: str, name: str, label: str) -> str:
-    """The same drawing for the body of a page: no XML header, ids of its own, neutral colours of the page."""
-    body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
-    body = re.sub(r'\bid="', f'id="{name}-', body)
-    body = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", body)
+def for_page(panel: str, label: str) -> str:
+    """The same drawing in the body of a page: described in words, neutral colours of the page."""
     for fixed, of_page in PAGE_COLOURS.items():
-        body = body.replace(fixed, of_page)
+        panel = panel.replace(fixed, of_page)
     escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return body.replace("<svg", f'<svg role="img" aria-label="{escaped}"', 1)
+    return panel.replace("<svg", f'<svg role="img" aria-label="{escaped}"', 1)

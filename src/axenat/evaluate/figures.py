@@ -7,9 +7,82 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from axenat.evaluate.figure_style import BLUE, FAMILIES, INK, RED, SOFT, colours_of, house_style, new_figure
+from axenat.evaluate.figure_style import (
+    BLUE,
+    FAMILIES,
+    GREEN,
+    INK,
+    PAPER,
+    RED,
+    SOFT,
+    colours_of,
+    house_style,
+    new_figure,
+)
+from axenat.evaluate.tables import OBJECTIVE_LABELS
 
 MAX_POINTS = 400  # of one curve; more cannot be seen and would only fatten the page
+
+
+def system_bars(
+    groups: Mapping[str, Sequence[Mapping[str, Any]]], teacher: Mapping[str, Any] | None, title: str
+) -> Figure:
+    """BLEU with its interval, one group a target side, CE beside AXE (paper, Table 2); the teacher is a line above."""
+    with house_style():
+        figure = new_figure()
+        axes = figure.subplots()
+        width = 0.8 / max(2, *(len(scores) for scores in groups.values()))
+        for group, scores in enumerate(groups.values()):
+            for place, score in enumerate(scores):
+                at = group + (place - (len(scores) - 1) / 2) * width
+                colour = FAMILIES.get(score["objective"], (SOFT,))[0]
+                label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
+                axes.bar(at, score["bleu"], width * 0.9, color=colour, label=label)
+                axes.errorbar(at, score["bleu"], _whiskers(score), color=INK, linewidth=1, capsize=3)
+                axes.annotate(
+                    f"{score['bleu']:.1f}", (at, 0), (0, 4), textcoords="offset points", ha="center", color=PAPER
+                )
+        if teacher:
+            axes.axhline(teacher["bleu"], color=GREEN, linestyle=":", label=f"teacher ({teacher['bleu']:.1f})")
+        axes.set_xticks(range(len(groups)), list(groups))
+        axes.grid(visible=False, axis="x")
+        axes.set(title=title, ylabel=f"BLEU on {next(iter(groups.values()))[0]['split']}")
+        _legend_below(figure, axes)
+    return figure
+
+
+def side_slopes(lines: Mapping[str, Mapping[str, Mapping[str, Any]]], title: str) -> Figure:
+    """BLEU of each objective from raw to distilled targets (paper, Table 4)."""
+    with house_style():
+        figure = new_figure()
+        axes = figure.subplots()
+        for objective, sides in lines.items():
+            points = [(place, sides[side]) for place, side in enumerate(("raw", "distilled")) if side in sides]
+            colour = FAMILIES.get(objective, (SOFT,))[0]
+            heights = [score["bleu"] for _, score in points]
+            label = OBJECTIVE_LABELS.get(objective, objective)
+            axes.plot([place for place, _ in points], heights, color=colour, marker="o", label=label)
+            for place, score in points:
+                axes.errorbar(place, score["bleu"], _whiskers(score), color=colour, linewidth=1, capsize=3)
+                offset = (-10, 0) if place == 0 else (10, 0)
+                axes.annotate(
+                    f"{score['bleu']:.1f}", (place, score["bleu"]), offset, textcoords="offset points",
+                    ha="right" if place == 0 else "left", va="center", fontsize=8.5,
+                )  # fmt: skip
+        axes.set_xticks((0, 1), ("raw", "distilled"))
+        axes.set_xlim(-0.35, 1.35)
+        axes.grid(visible=False, axis="x")
+        axes.set(title=title, xlabel="targets of train", ylabel="BLEU on test")
+        axes.margins(y=0.15)
+        _legend_below(figure, axes)
+    return figure
+
+
+def _whiskers(score: Mapping[str, Any]) -> Any:
+    """How far the interval reaches below and above; nowhere if there is none."""
+    bleu = score["bleu"]
+    low, high = score.get("bleu_low"), score.get("bleu_high")
+    return [[bleu - (bleu if low is None else low)], [(bleu if high is None else high) - bleu]]
 
 
 def learning_curves(
@@ -171,5 +244,6 @@ def _ring(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> Non
 
 def _legend_below(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(handles)))
+    once = dict(zip(labels, handles, strict=True))
+    if once:
+        figure.legend(once.values(), once.keys(), loc="outside lower center", ncols=min(3, len(once)))

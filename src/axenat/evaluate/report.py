@@ -1,49 +1,88 @@
 """The report of a study: one HTML page that needs nothing but a browser."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from dataclasses import dataclass, field
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
+from axenat.evaluate.alignment_figure import shown_token
+from axenat.evaluate.alignment_text import shown_cost
 from axenat.evaluate.analysis import repeated_tokens
+from axenat.evaluate.contrasts import all_pairs, is_ablation
 from axenat.evaluate.decodings import with_one_candidate
-from axenat.evaluate.figure_style import inline_svg
-from axenat.evaluate.report_figures import Drawing
-from axenat.evaluate.study_record import StudyRecord
-from axenat.evaluate.table_text import PrintedTable
+from axenat.evaluate.figure_style import for_page
+from axenat.evaluate.report_items import Item, ShownFigure, ShownTable, items
+from axenat.evaluate.reproduction import Departure, differences
+from axenat.evaluate.stage_graph import stage_graph
+from axenat.evaluate.study_record import Record, StudyRecord
 from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparison_line, signatures, to_html
+from axenat.evaluate.verdicts import verdicts
 
 MAX_EXAMPLES = 8
+APART = ("training", "alignment", "corpora")  # items with a section of their own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What the page tells beside the study's own records."""
+
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    departures: Sequence[Departure] = ()
+    data: Record | None = None  # what data.dvc pins
+    failures: Sequence[str] = ()
+    so_far: bool = False  # the study is not done
 
 
 def render_report(
-    study: StudyRecord, drawings: Mapping[str, Sequence[Drawing]], printed: Sequence[PrintedTable] = ()
+    study: StudyRecord,
+    tables: Sequence[ShownTable] = (),
+    figures: Sequence[ShownFigure] = (),
+    around: Surroundings | None = None,
 ) -> str:
     """The page as text; sections without records say so instead of being left out."""
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["inline"] = inline_markdown
-    template = environment.from_string(files("axenat.evaluate").joinpath("report.html.j2").read_text("utf-8"))
+    around = around or Surroundings()
+    shown = {item.name: item for item in items(tables, figures)}
     shared, different = provenance_tables(study)
-    return template.render(
+    return _template().render(
         study=study,
-        tables=_tables(study),
-        printed=printed,
+        around=around,
+        graph=Markup(stage_graph(around.jobs)) if around.jobs else "",
+        verdicts=verdicts(study),
+        results=_results(study),
         comparisons=[comparison_line(comparison) for comparison in study.comparisons],
-        figures={section: [_figure(drawing) for drawing in drawn] for section, drawn in drawings.items()},
+        items=[item for item in shown.values() if item.name not in APART],
+        apart={name: shown.get(name) or Item(name=name, title=name, place="", words="") for name in APART},
+        alignments=(aligned := alignments(study)),
+        alignment_data=Markup(_for_script([alignment["record"] for alignment in aligned])),
         examples=examples_side_by_side(study),
+        differences=differences(study.runs),
         shared=shared,
         different=different,
         unknown=[run.name for run in study.runs if not run.provenance],
-        seeds={run.name: run.config.get("seed") for run in study.runs if run.config},
+        seeds={run.name: (run.config or {}).get("seed") for run in study.runs},
     )
 
 
-def _tables(study: StudyRecord) -> list[dict[str, Any]]:
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("axenat.evaluate", "page"),
+        autoescape=jinja2.select_autoescape(["html.j2"]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["inline"] = inline_markdown
+    environment.filters["cost"] = shown_cost
+    environment.filters["token"] = shown_token
+    environment.filters["for_page"] = lambda panel, label: Markup(for_page(panel, label))
+    return environment.get_template("report.html.j2")
+
+
+def _results(study: StudyRecord) -> list[dict[str, Any]]:
     return [
         {
             "split": split,
@@ -62,17 +101,33 @@ def inline_markdown(text: str) -> Markup:
     return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", coded))
 
 
-def _figure(drawing: Drawing) -> dict[str, Any]:
-    svg = Markup(inline_svg(drawing.svg, drawing.name, drawing.caption))
-    return {"svg": svg, "caption": drawing.caption, "wide": drawing.wide}
+def _for_script(value: Any) -> str:
+    """JSON that cannot end the element it stands in."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+def alignments(study: StudyRecord) -> list[dict[str, Any]]:
+    """All alignments of the AXE runs that stand beside cross entropy, or else of any, with lines to draw."""
+    runs = dict.fromkeys(axe["run"] for axe, _ in all_pairs(study)) or dict.fromkeys(
+        run.name for run in study.runs if run.objective == "axe"
+    )
+    return [
+        {"run": run, "record": record, "rows": max(len(record["targets"]), len(record["predictions"])),
+         "links": [{"operator": operator, "start": place + 0.5, "end": at + 0.5}
+                   for place, (operator, at) in enumerate(
+                       zip(record["operators"], record["prediction_of_target"], strict=True))]}
+        for run in runs
+        for record in study.run(run).alignments()
+    ]  # fmt: skip
 
 
 def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
-    """The same sources with the output of each chosen run; repeated words are marked."""
+    """The same sources with the output of each chosen run but ablations; repeated words are marked."""
     by_source: dict[str, dict[str, Any]] = {}
     for score in study.first_split():
-        analysis = study.run(score["run"]).analysis()
-        if not score["chosen"] or not analysis:
+        run = study.run(score["run"])
+        analysis = run.analysis()
+        if not score["chosen"] or not analysis or is_ablation(run):
             continue
         label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
         for example in analysis.get("examples") or ():

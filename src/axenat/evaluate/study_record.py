@@ -1,10 +1,9 @@
 """What a study left behind, already read: all that its figures, tables and page are made of."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from axenat.evaluate.comparisons import pairs_to_compare
 from axenat.evaluate.tables import by_split
 
 Record = Mapping[str, Any]
@@ -16,6 +15,7 @@ class RunRecord:
 
     name: str
     config: Record | None = None
+    decode: Record | None = None
     history: Sequence[Record] = ()
     tuned: Record | None = None
     provenance: Record | None = None
@@ -32,6 +32,12 @@ class RunRecord:
     def analysis(self) -> Record | None:
         """That of the test set if there is one."""
         return min(self.analyses, key=lambda record: record.get("split") != "test", default=None)
+
+    def alignments(self) -> list[Record]:
+        """Those of the test set if there are any."""
+        aligned = [record for record in self.analyses if record.get("alignments")]
+        first = min(aligned, key=lambda record: record.get("split") != "test", default=None)
+        return list(first["alignments"]) if first else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +71,3 @@ class StudyRecord:
     def first_split(self) -> list[Record]:
         """The scores a reader cares for most: test, else whatever was scored."""
         return next(iter(by_split(self.scores).values()), [])
-
-    def pairs(self) -> Iterator[tuple[Record, Record]]:
-        """(AXE, CE) scores of the same corpus and target side."""
-        yield from pairs_to_compare(self.first_split())

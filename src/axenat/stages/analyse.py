@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from axenat.corpus_config import AnalysisConfig
-from axenat.decode.inspect import describe_alignment, generated_probabilities, skip_rates
+from axenat.decode.inspect import describe_alignment, generated_probabilities, num_operators, skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.analysis import length_buckets, position_confidence
 from axenat.files import read_lines, read_parallel, read_yaml, write_json
@@ -14,7 +14,8 @@ from axenat.records import build
 from axenat.train.devices import device_of, use_threads
 
 MOST_SENTENCES = 200  # more do not move the averages of Figure 3
-DRAWABLE = range(7, 13)  # target tokens of a pair that fits on a page
+DRAWABLE = range(7, 15)  # target tokens of a pair that fits on a page
+MOST_ALIGNED, NUM_ALIGNMENTS = 60, 6  # pairs looked at, and those of them that are shown
 NUM_EXAMPLES = 8
 
 
@@ -50,7 +51,7 @@ def main(args: argparse.Namespace) -> None:
             {"source": source, "reference": reference, "hypothesis": hypothesis}
             for source, reference, hypothesis in rows[:NUM_EXAMPLES]
         ],
-        "alignment": None,
+        "alignments": [],
     }
     if not translator.objective.causal:
         words = [translator.source.tokenise(line) for line in sources]
@@ -58,7 +59,7 @@ def main(args: argparse.Namespace) -> None:
         analysis["confidence"] = _confidence(translator, words, targets, config)
         if translator.folder.run.objective.name == "axe":
             analysis |= skip_rates(translator, words, targets)
-            analysis["alignment"] = _drawable_alignment(translator, words, targets)
+            analysis["alignments"] = _alignments(translator, words, targets)
     write_json(args.out, analysis)
 
 
@@ -74,15 +75,9 @@ def _confidence(translator: Translator, words: list[str], targets: list[str], co
     }
 
 
-def _drawable_alignment(translator: Translator, words: list[str], targets: list[str]) -> dict[str, Any]:
-    """The first short pair in which AXE uses all three operators, as Figure 2 does; else the first pair."""
-    first: dict[str, Any] | None = None
-    for source, target in zip(words, targets, strict=True):
-        if len(translator.encode_target(target)) not in DRAWABLE:
-            continue
-        described = describe_alignment(translator, source, target)
-        first = first or described
-        skips_prediction = any(prediction["skipped"] for prediction in described["predictions"])
-        if skips_prediction and "skip_target" in described["operators"]:
-            return described
-    return first or describe_alignment(translator, words[0], targets[0])
+def _alignments(translator: Translator, words: list[str], targets: list[str]) -> list[dict[str, Any]]:
+    """Short pairs, those first in which AXE uses all three operators, as Figure 2 does; else the first pair."""
+    pairs = list(zip(words, targets, strict=True))
+    short = [pair for pair in pairs if len(translator.encode_target(pair[1])) in DRAWABLE]
+    described = [describe_alignment(translator, *pair) for pair in (short or pairs[:1])[:MOST_ALIGNED]]
+    return sorted(described, key=num_operators, reverse=True)[:NUM_ALIGNMENTS]

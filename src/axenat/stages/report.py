@@ -1,88 +1,91 @@
-"""`axenat report`: the HTML page of a study and its figures, from whatever the study has by now."""
+"""`axenat report`: the HTML page of a study, from whatever the study has by now."""
 
 import argparse
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from axenat.evaluate.report import render_report
-from axenat.evaluate.report_figures import draw_all
-from axenat.evaluate.study_record import RunRecord, StudyRecord
-from axenat.evaluate.table_text import PrintedTable, from_markdown
-from axenat.files import UserError, iter_lines, read_mapping, read_record, read_text, write_text
-from axenat.layout import outputs_in
+from axenat.evaluate.comparisons import SCORE_KEYS
+from axenat.evaluate.drawing import from_file
+from axenat.evaluate.report import Surroundings, render_report
+from axenat.evaluate.report_items import ShownFigure, ShownTable
+from axenat.evaluate.reproduction import departures, package_texts
+from axenat.evaluate.table_text import from_markdown
+from axenat.files import UserError, read_mapping, read_record, read_text, write_text
+from axenat.stages.study_files import (
+    add_study_arguments,
+    existing,
+    failures_in,
+    read_corpus,
+    read_or_note,
+    read_study,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--summary", required=True, help="summary.json of the study")
-    parser.add_argument("--runs", nargs="*", default=[], help="folders of the runs")
-    parser.add_argument("--choices", nargs="*", default=[], help="results of `axenat choose`")
-    parser.add_argument("--tables", nargs="*", default=[], help="results of `axenat tables`, as Markdown")
-    parser.add_argument("--study-name", required=True)
+    add_study_arguments(parser)
+    parser.add_argument("--further", nargs="*", type=Path, default=[], help="scores beside each run's own")
+    parser.add_argument("--summary", type=Path, help="summary.json of the study, for its significance tests")
+    parser.add_argument("--origins", nargs="*", type=Path, default=[], help="data/{corpus}/origin.yaml of each corpus")
+    parser.add_argument("--tables", nargs="*", type=Path, default=[], help="results of `axenat tables`, as Markdown")
+    parser.add_argument("--figures", nargs="*", type=Path, default=[], help="results of `axenat figures`")
+    parser.add_argument("--documents", nargs="*", type=Path, default=[], help="further texts that tell of departures")
+    parser.add_argument("--data", type=Path, default=Path("data.dvc"), help="what pins the data (default: %(default)s)")
+    parser.add_argument("--jobs", type=json.loads, default={}, help="number of jobs of each stage, as JSON")
+    parser.add_argument("--logs", type=Path, help="folder of logs, of a study that is not done: what failed is told")
     parser.add_argument("--note", default="", help="a sentence for the top of the page")
-    parser.add_argument("--out", required=True, help="HTML page to write")
-    parser.add_argument("--figures", required=True, help="folder to write the figures to")
+    parser.add_argument("--out", type=Path, required=True, help="HTML page to write")
 
 
 def main(args: argparse.Namespace) -> None:
     missing: list[str] = []
-    summary = _read_or_note(read_record, Path(args.summary), missing) or {}
-    choices = [_read_or_note(read_record, Path(path), missing) for path in args.choices]
-    tables = [_read_or_note(_read_table, Path(path), missing) for path in args.tables]
-    study = StudyRecord(
-        name=args.study_name,
+    summary = (read_or_note(read_record, args.summary, missing) if args.summary else None) or {}
+    further = existing(lambda path: read_record(path, *SCORE_KEYS), args.further, missing)
+    study = read_study(
+        args,
         note=args.note,
-        scores=summary.get("scores", []),
-        decodings=summary.get("decodings", []),
         comparisons=summary.get("comparisons", []),
-        runs=[_read_run(Path(folder), missing) for folder in args.runs],
-        choices=[choice for choice in choices if choice],
+        corpora=[read_corpus(origin, missing) for origin in args.origins],
         missing=missing,
+        further=further,
     )
-    drawings = draw_all(study)
-    for drawing in (drawing for section in drawings.values() for drawing in section):
-        write_text(Path(args.figures) / f"{drawing.name}.svg", drawing.svg)
-    write_text(args.out, render_report(study, drawings, [table for table in tables if table]))
-
-
-def _read_run(folder: Path, missing: list[str]) -> RunRecord:
-    analyses = [_read_or_note(read_record, path, missing) for path in outputs_in(folder, "analysis.json")]
-    made = folder / "provenance.json"  # a run that DVC restored has none; the page says so in its place
-    if not analyses:
-        missing.append(f"{folder.name}: no analysis of its translations")
-    return RunRecord(
-        name=folder.name,
-        config=_read_or_note(read_mapping, folder / "config.yaml", missing),
-        history=_read_or_note(_read_history, folder / "history.jsonl", missing) or [],
-        tuned=_read_or_note(read_record, folder / "tuned.json", missing),
-        provenance=_read_or_note(read_record, made, missing) if made.exists() else None,
-        analyses=[analysis for analysis in analyses if analysis],
+    folder = args.out.parent
+    tables = existing(lambda path: _read_table(path, folder), args.tables, missing)
+    figures = existing(lambda path: _read_figure(path, folder), args.figures, missing)
+    around = Surroundings(
+        jobs=args.jobs,
+        departures=departures({**package_texts(), **_texts(args.documents, missing)}),
+        data=read_or_note(read_mapping, args.data, missing) if args.data.exists() else None,
+        failures=failures_in(args.logs) if args.logs else [],
+        so_far=args.logs is not None,
     )
+    write_text(args.out, render_report(study, tables, figures, around))
 
 
-def _read_history(path: Path) -> list[dict[str, Any]]:
-    """A killed run may leave half a line at the end; what stands before it is good."""
-    records = []
-    for line in iter_lines(path):
-        try:
-            records.append(json.loads(line))
-        except json.JSONDecodeError:
-            break
-    return records
-
-
-def _read_table(path: Path) -> PrintedTable:
+def _read_table(path: Path, folder: Path) -> ShownTable:
+    """Other forms of it lie beside it."""
     try:
-        return from_markdown(read_text(path))
+        table = from_markdown(read_text(path))
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+    forms = {ending: path.with_suffix(f".{ending}") for ending in ("md", "csv", "tex")}
+    links = {ending: _seen_from(folder, form) for ending, form in forms.items() if form.exists()}
+    return ShownTable(name=path.stem, table=table, links=links)
+
+
+def _read_figure(path: Path, folder: Path) -> ShownFigure:
+    try:
+        return ShownFigure(drawing=from_file(read_text(path)), link=_seen_from(folder, path))
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
 
 
-def _read_or_note(read: Callable[[Path], Any], path: Path, missing: list[str]) -> Any:
-    """The content of a file, or None and a sentence: a report shows what there is."""
-    try:
-        return read(path)
-    except UserError as error:
-        missing.append(str(error))
-        return None
+def _seen_from(folder: Path, path: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()
+
+
+def _texts(paths: Sequence[Path], missing: list[str]) -> dict[str, str]:
+    """By folder and name alone: where a checkout lies is nobody's business."""
+    found = {"/".join(path.resolve().parts[-2:]): read_or_note(read_text, path, missing) for path in paths}
+    return {name: text for name, text in found.items() if text}

@@ -1,0 +1,78 @@
+"""AXE beside cross entropy, raw beside distilled: which runs of a study stand for each, or in words why none does."""
+
+from collections.abc import Sequence
+
+from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
+from axenat.evaluate.tables import OBJECTIVE_LABELS
+
+Place = tuple[str, str]  # corpus and target side
+
+
+def place_of(run: RunRecord) -> Place:
+    return (run.config or {}).get("corpus") or "unknown", run.target_side
+
+
+def places(study: StudyRecord) -> list[Place]:
+    """Where the study trains students, in its own order."""
+    students = [run for run in study.runs if run.objective in ("masked", "axe")]
+    return list(dict.fromkeys(map(place_of, students)))
+
+
+def named(study: StudyRecord, place: Place) -> str:
+    """The corpus only where there are several."""
+    corpora = {corpus for corpus, _ in places(study)}
+    return f"{place[1]} targets" if len(corpora) < 2 else f"{place[0]}, {place[1]} targets"
+
+
+def is_ablation(run: RunRecord) -> bool:
+    """Trained with another objective than the one the paper settles on (section 3.3): the other rows of Table 5."""
+    objective = (run.config or {}).get("objective") or {}
+    return (objective.get("observe", "some"), objective.get("score", "hidden")) != ("some", "hidden")
+
+
+def representatives(study: StudyRecord, place: Place, objective: str) -> list[Record]:
+    """Scores of the chosen runs there; ablations stand for themselves, unless there is nothing else."""
+    chosen = [
+        score
+        for score in study.first_split()
+        if score["chosen"] and score["objective"] == objective and (score["corpus"], score["target_side"]) == place
+    ]
+    plain = [score for score in chosen if not is_ablation(study.run(score["run"]))]
+    return plain or chosen
+
+
+def pairs(study: StudyRecord, place: Place) -> list[tuple[Record, Record]]:
+    """(AXE, CE) there."""
+    return [
+        (axe, cross_entropy)
+        for axe in representatives(study, place, "axe")
+        for cross_entropy in representatives(study, place, "masked")
+    ]
+
+
+def all_pairs(study: StudyRecord) -> list[tuple[Record, Record]]:
+    return [pair for place in places(study) for pair in pairs(study, place)]
+
+
+def unscored(study: StudyRecord, place: Place, objectives: Sequence[str] = ("masked", "axe")) -> str:
+    """Why one of these objectives has no score there; empty if all have."""
+    return "; ".join(
+        _why_none(study, place, objective) for objective in objectives if not representatives(study, place, objective)
+    )
+
+
+def _why_none(study: StudyRecord, place: Place, objective: str) -> str:
+    label = OBJECTIVE_LABELS.get(objective, objective)
+    runs = [run.name for run in study.runs if place_of(run) == place and run.objective == objective]
+    unknown = [run.name for run in study.runs if not run.config]
+    if runs:
+        return f"no score of {', '.join(runs)}"
+    if unknown:
+        return f"nothing is known of {', '.join(unknown)}"
+    return f"the study has no {label} run on {named(study, place)}"
+
+
+def unanalysed(study: StudyRecord, pair: Sequence[Record], key: str) -> str:
+    """Which of these runs lack this part of their analysis; empty if none."""
+    lacking = [score["run"] for score in pair if not (study.run(score["run"]).analysis() or {}).get(key)]
+    return f"no analysis of {', '.join(lacking)}" if lacking else ""

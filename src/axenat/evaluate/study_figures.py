@@ -1,0 +1,218 @@
+"""The figures of a study: its records in, one drawing each out. What is missing is said, not refused."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from axenat.evaluate.alignment_figure import alignment_figure
+from axenat.evaluate.contrasts import all_pairs, named, pairs, places, representatives, unanalysed, unscored
+from axenat.evaluate.drawing import Drawing, as_panel
+from axenat.evaluate.figure_style import to_svg
+from axenat.evaluate.figures import (
+    bleu_by_length,
+    confidence_curves,
+    grid_curve,
+    key_label,
+    learning_curves,
+    repetition_bars,
+    side_slopes,
+    system_bars,
+    tuning_curves,
+)
+from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.evaluate.tables import OBJECTIVE_LABELS
+
+Found = Iterator[Figure | str]  # panels, and sentences about what is missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFigure:
+    find: Callable[[StudyRecord], Found]
+    caption: str
+    otherwise: str  # said where nothing is found
+
+
+def draw(name: str, study: StudyRecord) -> Drawing:
+    """The figure of this name, from whatever the study has by now."""
+    figure = FIGURES[name]
+    found = list(figure.find(study))
+    drawn = [panel for panel in found if isinstance(panel, Figure)]
+    notes = [note for note in found if isinstance(note, str)]
+    if not drawn:
+        notes = [figure.otherwise, *notes]
+    return Drawing(
+        name=name,
+        caption=figure.caption,
+        panels=tuple(as_panel(to_svg(panel), f"{name}-{number}") for number, panel in enumerate(drawn)),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _missing(what: str) -> Iterator[str]:
+    if what:
+        yield f"Missing: {what}."
+
+
+def _axe_against_ce(study: StudyRecord) -> Found:
+    for place in places(study):
+        yield from _missing(unscored(study, place))
+    for corpus in dict.fromkeys(corpus for corpus, _ in places(study)):
+        groups = {
+            f"{side} targets": [
+                *representatives(study, (corpus, side), "masked"), *representatives(study, (corpus, side), "axe")
+            ]
+            for of, side in places(study)
+            if of == corpus
+        }  # fmt: skip
+        groups = {label: scores for label, scores in groups.items() if scores}
+        teachers = representatives(study, (corpus, "raw"), "left_to_right")
+        if groups:
+            yield system_bars(groups, teachers[0] if teachers else None, f"AXE against CE, {corpus}")
+
+
+def _target_sides(study: StudyRecord) -> Found:
+    for corpus in dict.fromkeys(corpus for corpus, _ in places(study)):
+        lines: dict[str, dict[str, Record]] = {}
+        for objective in ("masked", "axe"):
+            for side in ("raw", "distilled"):
+                for score in representatives(study, (corpus, side), objective)[:1]:
+                    lines.setdefault(objective, {})[side] = score
+        for side in ("raw", "distilled"):
+            yield from _missing(unscored(study, (corpus, side)))
+        whole = {objective: sides for objective, sides in lines.items() if len(sides) == 2}
+        if whole:
+            yield side_slopes(whole, f"Raw and distilled targets, {corpus}")
+
+
+def _skip_target_penalty(study: StudyRecord) -> Found:
+    """Grids over other keys are chosen from in the same way and stand last."""
+    for choice in sorted(study.choices, key=lambda choice: choice["key"] != "skip_target_penalty"):
+        yield from _missing(", ".join(f"valid BLEU of {c['run']}" for c in choice["candidates"] if c["bleu"] is None))
+        label = key_label(choice["key"])
+        yield grid_curve(choice, f"{label[0].upper()}{label[1:]}, {choice['group']}")
+
+
+def _length_multiplier(study: StudyRecord) -> Found:
+    """The teacher's length penalty is tuned in the same way and stands last."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for run in study.runs:
+        if run.tuned:
+            groups.setdefault((run.tuned["key"], run.target_side), []).append(run.tuned)
+    yield from _missing(_without("tuned.json", [run.name for run in study.runs if not run.tuned]))
+    for key, side in sorted(groups, key=lambda group: group[0] != "length_multiplier"):
+        title = f"{key.replace('_', ' ').capitalize()}, {side} targets"
+        yield tuning_curves(groups[key, side], study.objectives(), title)
+
+
+def _without(file: str, runs: Sequence[str]) -> str:
+    return f"{file} of {', '.join(runs)}" if runs else ""
+
+
+def _lengths(study: StudyRecord) -> Found:
+    for place in places(study):
+        yield from _missing(unscored(study, place))
+        for axe, cross_entropy in pairs(study, place):
+            yield from _missing(unanalysed(study, (cross_entropy, axe), "buckets"))
+            labelled: dict[str, Sequence[Record]] = {}
+            for label, score in (("CE", cross_entropy), ("AXE", axe)):
+                analysis = study.run(score["run"]).analysis() or {}
+                labelled[f"{label} ({score['run']})"] = analysis.get("buckets") or ()
+            if all(any(bucket["num_sentences"] for bucket in buckets) for buckets in labelled.values()):
+                yield bleu_by_length(labelled, f"BLEU by length, {named(study, place)}")
+
+
+def _confidence(study: StudyRecord) -> Found:
+    for place in places(study):
+        yield from _missing(unscored(study, place))
+        for axe, cross_entropy in pairs(study, place):
+            runs = (cross_entropy, axe)
+            yield from _missing(unanalysed(study, runs, "confidence"))
+            found = [(study.run(score["run"]).analysis() or {}).get("confidence") or {} for score in runs]
+            for size in ("short", "long"):
+                ce_curve, axe_curve = (confidence.get(size) or {} for confidence in found)
+                if ce_curve.get("num_sentences") and axe_curve.get("num_sentences"):
+                    title = f"{size.capitalize()} sentences, {named(study, place)}"
+                    yield confidence_curves(ce_curve, axe_curve, title)
+                elif all(found):
+                    yield f"Missing: the set has no {size} sentences."
+
+
+def _repetitions(study: StudyRecord) -> Found:
+    scored = [score for score in study.first_split() if score.get("repetition") is not None]
+    without = [run.name for run in study.runs if run.name not in {score["run"] for score in scored}]
+    yield from _missing(f"no score of {', '.join(without)}" if without else "")
+    if scored:
+        yield repetition_bars(scored, f"Repeated tokens, {scored[0]['split']} set")
+
+
+def _training(study: StudyRecord) -> Found:
+    groups: dict[tuple[str, str], dict[str, Sequence[Record]]] = {}
+    for run in study.runs:
+        if run.history:
+            groups.setdefault((run.objective, run.target_side), {})[run.name] = run.history
+    yield from _missing(_without("history.jsonl", [run.name for run in study.runs if not run.history]))
+    for (objective, side), histories in groups.items():
+        label = OBJECTIVE_LABELS.get(objective, objective)
+        yield learning_curves(histories, study.objectives(), f"{label}, {side} targets")
+
+
+def _alignment(study: StudyRecord) -> Found:
+    runs = dict.fromkeys(axe["run"] for axe, _ in all_pairs(study)) or dict.fromkeys(
+        score["run"] for score in study.first_split() if score["objective"] == "axe" and score["chosen"]
+    )
+    for run in runs:
+        alignments = study.run(run).alignments()
+        yield from _missing("" if alignments else f"no alignment in an analysis of {run}")
+        for alignment in alignments[:1]:
+            yield alignment_figure(alignment, title=f"{run}: {alignment['source']}")
+
+
+# In the order of the paper, then our own; layout.FIGURE_NAMES holds the same names.
+FIGURES: dict[str, StudyFigure] = {
+    "axe_against_ce": StudyFigure(
+        find=_axe_against_ce,
+        caption="BLEU on test of cross entropy (blue) and AXE (red) with 95 % intervals; dotted: the teacher.",
+        otherwise="No comparison: that needs scores of an AXE run and of a cross-entropy run on the same targets.",
+    ),
+    "target_sides": StudyFigure(
+        find=_target_sides,
+        caption="BLEU on test of models trained on raw and on distilled targets, with 95 % intervals.",
+        otherwise="No comparison of target sides: that needs scores of one objective on raw and on distilled targets.",
+    ),
+    "skip_target_penalty": StudyFigure(
+        find=_skip_target_penalty,
+        caption="BLEU on valid and share of targets skipped there over δ (or another key); the ring marks the choice.",
+        otherwise="No choice of δ: this study has no grid over the skip-target penalty, or it has not been chosen yet.",
+    ),
+    "length_multiplier": StudyFigure(
+        find=_length_multiplier,
+        caption="BLEU on valid over the length multiplier λ, or the teacher's length penalty; a ring marks the choice.",
+        otherwise="No tuning curves: no run has a tuned.json.",
+    ),
+    "lengths": StudyFigure(
+        find=_lengths,
+        caption="BLEU on test by the length of the first reference, the number of sentences in brackets.",
+        otherwise="No BLEU by length: that needs the analysis of an AXE run and of its cross-entropy counterpart.",
+    ),
+    "confidence": StudyFigure(
+        find=_confidence,
+        caption="Probability of a generated token around its own position: CE dashed blue, AXE solid red (Figure 3).",
+        otherwise="No position confidence: that needs the analysis of an AXE run and of its cross-entropy counterpart.",
+    ),
+    "repetitions": StudyFigure(
+        find=_repetitions,
+        caption="Share of subwords on test equal to the one before; blue CE, red AXE, green left-to-right.",
+        otherwise="No repetition rates: no run has been scored.",
+    ),
+    "training": StudyFigure(
+        find=_training,
+        caption="Loss over steps: thin line train, dots valid. Losses of different objectives are not on one scale.",
+        otherwise="No training curves: no run has a history.jsonl.",
+    ),
+    "alignment": StudyFigure(
+        find=_alignment,
+        caption="AXE alignments of real pairs: which prediction each target token is aligned to, and at what cost.",
+        otherwise="No alignment: no chosen AXE run has one in its analysis.",
+    ),
+}
