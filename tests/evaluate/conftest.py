@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from axenat.evaluate.report_figures import Drawing, draw_all
+from axenat.evaluate.drawing import Drawing
+from axenat.evaluate.study_figures import FIGURES, draw
 from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
 
 SIDES = {"raw": (60.0, 70.0), "distilled": (80.0, 82.0)}
@@ -111,7 +112,9 @@ def _analysis(run: str, objective: str, bleu: float) -> dict[str, Any]:
             }
             for who in ("The old man", "The young woman", "The child next door")
         ],
-        "alignment": _alignment() if objective == "axe" else None,
+        "alignments": [_alignment(), {**_alignment(), "source": "the other </script> pair"}]
+        if objective == "axe"
+        else [],
     }
 
 
@@ -132,7 +135,10 @@ def _run(score: dict[str, Any]) -> RunRecord:
             "target_side": score["target_side"],
             "seed": 7,
             "objective": settings,
+            "model": {"width": 96, "heads": 8},
+            "train": {"steps": 1500 if objective == "left_to_right" else 3500, "peak_lr": 5.0e-4},
         },
+        decode={"beam_size": 5, "num_length_candidates": 5, "length_multipliers": values},
         history=_history(6 + shift),
         tuned={
             "run": run,
@@ -252,6 +258,6 @@ def study() -> StudyRecord:
 
 
 @pytest.fixture(scope="session")
-def drawings(study: StudyRecord) -> dict[str, list[Drawing]]:
+def drawings(study: StudyRecord) -> dict[str, Drawing]:
     """Drawn once: a figure takes a tenth of a second."""
-    return draw_all(study)
+    return {name: draw(name, study) for name in FIGURES}

@@ -1,39 +1,7 @@
-import re
-from xml.etree import ElementTree
-
 import pytest
 
-from axenat.evaluate.figure_style import FAMILIES, INK, colours_of, inline_svg, to_svg
-from axenat.evaluate.figures import learning_curves
-from axenat.evaluate.report_figures import Drawing, draw_all
-from axenat.evaluate.study_record import StudyRecord
-
-Drawings = dict[str, list[Drawing]]
-SECTIONS = {"training", "tuning", "delta", "length", "repetition", "confidence", "alignment"}
-
-
-def test_a_whole_study_has_a_figure_in_every_section(drawings: Drawings) -> None:
-    assert set(drawings) == SECTIONS
-    assert all(drawings.values())
-    names = [drawing.name for drawn in drawings.values() for drawing in drawn]
-    assert len(names) == len(set(names))
-    for drawing in (drawing for drawn in drawings.values() for drawing in drawn):
-        ElementTree.fromstring(drawing.svg)
-
-
-def test_svg_is_the_same_bytes_each_time_and_carries_no_date(study: StudyRecord, drawings: Drawings) -> None:
-    assert draw_all(study) == drawings
-    assert not any("dc:date" in drawing.svg for drawn in drawings.values() for drawing in drawn)
-
-
-def test_a_study_without_records_has_no_figures_and_no_crash() -> None:
-    assert draw_all(StudyRecord(name="empty")) == {section: [] for section in SECTIONS}
-
-
-def test_the_alignment_shows_every_target_every_top_token_and_the_cost(drawings: Drawings) -> None:
-    svg = drawings["alignment"][0].svg
-    for word in ("schmeckt", "ziemlich", "geschmack@@", "köstlich", "7.40", "12.99", "skip  2.12"):
-        assert f">{word}" in svg or f"= {word}" in svg
+from axenat.evaluate.figure_style import FAMILIES, colours_of, to_svg
+from axenat.evaluate.figures import learning_curves, side_slopes, system_bars
 
 
 def test_a_token_that_looks_like_mathematics_is_drawn_as_it_is() -> None:
@@ -49,20 +17,24 @@ def test_runs_of_an_objective_take_colours_of_its_family() -> None:
     assert set(colours) == {"a", "b", "c", "d"}
 
 
-def test_figures_in_one_page_share_no_ids_and_take_the_colours_of_the_page(drawings: Drawings) -> None:
-    flat = [drawing for drawn in drawings.values() for drawing in drawn]
-    bodies = [inline_svg(drawing.svg, drawing.name, 'a "caption" <here>') for drawing in flat]
-    ids = [found for body in bodies for found in re.findall(r'\bid="([^"]+)"', body)]
-    assert len(ids) == len(set(ids))
-    for body in bodies:
-        assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', body)) <= set(ids)
-        assert INK not in body and "var(--ink)" in body
-        assert body.startswith('<svg role="img" aria-label="a &quot;caption&quot; &lt;here>"')
-
-
 @pytest.mark.parametrize("count", [1, 399, 400, 401, 5000])
 def test_a_long_history_is_thinned_and_a_short_one_is_not(count: int) -> None:
     history = [{"kind": "train", "step": step, "loss": 1.0} for step in range(count)]
     (axes,) = learning_curves({"run": history}, {"run": "axe"}, "t").axes
     drawn = len(axes.lines[0].get_xdata())  # type: ignore[arg-type]
     assert drawn == count if count <= 400 else 200 <= drawn <= 400
+
+
+def score(objective: str, bleu: float, **more: float) -> dict[str, object]:
+    return {"objective": objective, "bleu": bleu, "split": "test", **more}
+
+
+def test_a_bar_is_as_high_as_its_score_and_a_score_without_interval_is_drawn_too() -> None:
+    groups = {"raw": [score("masked", 60.0), score("axe", 70.0, bleu_low=69.0, bleu_high=71.5)]}
+    (axes,) = system_bars(groups, score("left_to_right", 90.0), "t").axes
+    assert [bar.get_height() for bar in axes.patches] == [60.0, 70.0]  # type: ignore[attr-defined]
+
+
+def test_a_slope_runs_from_the_raw_score_to_the_distilled_one() -> None:
+    (axes,) = side_slopes({"axe": {"distilled": score("axe", 82.0), "raw": score("axe", 70.0)}}, "t").axes
+    assert list(axes.lines[0].get_ydata()) == [70.0, 82.0]  # type: ignore[arg-type]

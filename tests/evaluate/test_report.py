@@ -1,19 +1,33 @@
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from axenat.evaluate.report import examples_side_by_side, inline_markdown, provenance_tables, render_report
-from axenat.evaluate.report_figures import Drawing, draw_all
+from axenat.evaluate.drawing import Drawing
+from axenat.evaluate.report import (
+    Surroundings,
+    examples_side_by_side,
+    inline_markdown,
+    provenance_tables,
+    render_report,
+)
+from axenat.evaluate.report_items import ShownFigure, ShownTable
+from axenat.evaluate.reproduction import Departure
+from axenat.evaluate.study_figures import FIGURES, draw
 from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.study_tables import TABLES
-from axenat.evaluate.table_text import PrintedTable, printed
+from axenat.evaluate.table_text import printed
 
-Drawings = dict[str, list[Drawing]]
-SECTIONS = {"overview", "results", "training", "lambda", "delta", "length"}
-SECTIONS |= {"tables", "repetition", "confidence", "alignment", "examples", "made"}
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+Drawings = dict[str, Drawing]
+SECTIONS = {"overview", "verdicts", "results", "tables", "training", "alignment", "examples", "data", "made", "card"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
+AROUND = Surroundings(
+    jobs={"train": 7, "report": 1},
+    departures=[Departure(where="axenat/a.py, f", before="Half up.", what="it does <not> say.")],
+    data={"outs": [{"path": "data", "md5": "77aa.dir", "nfiles": 3}]},
+)
 
 
 class Outline(HTMLParser):
@@ -30,8 +44,8 @@ class Outline(HTMLParser):
             self.open.append(tag)
         values = dict(attrs)
         self.ids.add(values.get("id") or "")
-        assert tag != "script"
-        self.fetched += [values[name] or "" for name in ("src", "href", "xlink:href", "data") if name in values]
+        names = ("src", "xlink:href", "data") if tag == "a" else ("src", "href", "xlink:href", "data")
+        self.fetched += [values[name] or "" for name in names if name in values]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -49,13 +63,22 @@ def outline(page: str) -> Outline:
     return parsed
 
 
-def tables_of(study: StudyRecord) -> list[PrintedTable]:
-    return [printed(make(study)) for make in TABLES.values()]
+def tables_of(study: StudyRecord) -> list[ShownTable]:
+    links = {"csv": "tables/x.csv"}
+    return [ShownTable(name=name, table=printed(make(study)), links=links) for name, make in TABLES.items()]
 
 
-@pytest.fixture
+def shown(drawings: Drawings) -> list[ShownFigure]:
+    return [ShownFigure(drawing=drawing, link=f"figures/{name}.svg") for name, drawing in drawings.items()]
+
+
+def drawn(study: StudyRecord) -> list[ShownFigure]:
+    return shown({name: draw(name, study) for name in ("lengths", "confidence")})
+
+
+@pytest.fixture(scope="module")
 def page(study: StudyRecord, drawings: Drawings) -> str:
-    return render_report(study, drawings, tables_of(study))
+    return render_report(study, tables_of(study), shown(drawings), AROUND)
 
 
 def test_the_page_fetches_nothing(page: str) -> None:
@@ -76,10 +99,45 @@ def test_the_note_and_the_comparisons_are_told(page: str, study: StudyRecord) ->
     assert "axe-raw-d2 is 10.00 BLEU above ce-raw" in page
 
 
-def test_the_page_has_every_table_with_its_caption(page: str, study: StudyRecord) -> None:
+def test_the_page_has_every_table_and_every_figure_with_its_caption(page: str, study: StudyRecord) -> None:
     for table in tables_of(study):
-        assert f"<h3>{table.title}</h3>" in page
-        assert inline_markdown(table.caption) in page
+        assert table.table.title in page
+        assert inline_markdown(table.table.caption) in page
+    for name, figure in FIGURES.items():
+        assert inline_markdown(figure.caption).replace("'", "&#39;") in page
+        assert f'href="figures/{name}.svg"' in page
+
+
+def test_table_and_figure_of_an_item_stand_together(page: str) -> None:
+    item = page[page.index('<section id="lengths">') :]
+    item = item[: item.index("</section>")]
+    assert item.count("<table") == item.count("<figure") == 1
+    assert 'href="tables/x.csv"' in item and 'href="figures/lengths.svg"' in item
+
+
+def test_the_page_tells_what_the_paper_found_and_whether_this_study_shows_it(page: str) -> None:
+    assert "AXE is above cross entropy" in page and "5.2 on average" in page
+    assert 'class="answer in-part">in part' in page and 'class="answer yes">yes' in page
+
+
+def test_the_reproduction_card_has_departures_and_settings(page: str) -> None:
+    card = page[page.index('id="card"') :]
+    assert "<code>axenat/a.<wbr>py, f</code>" in card and "it does &lt;not&gt; say." in card
+    steps = " ".join(re.sub("<[^>]+>", " ", card[card.index("train.<wbr>steps") :]).replace(". ", ".").split())
+    assert steps.startswith("train.steps 300,000 1,500 (teacher) ; 3,500 (ce-raw, axe-raw-d1,")
+
+
+def test_data_is_told_with_its_version(page: str) -> None:
+    assert "77aa.dir" in page and "3 files" in page
+
+
+def test_alignments_are_drawn_and_their_numbers_are_there_for_the_script(page: str, study: StudyRecord) -> None:
+    data = re.search(r'id="alignment-data">(.*?)</script>', page)
+    assert data
+    records = json.loads(data[1])
+    assert records == [*study.run("axe-raw-d2").alignments(), *study.run("axe-distilled-d2").alignments()]
+    assert page.count('<div class="pair"') == len(records) == 4
+    assert page.count("data-target=") == sum(len(record["targets"]) for record in records)
 
 
 def test_the_page_tells_each_students_bleu_with_one_length_candidate(page: str) -> None:
@@ -89,8 +147,8 @@ def test_the_page_tells_each_students_bleu_with_one_length_candidate(page: str) 
 
 def test_the_page_says_what_a_table_misses(study: StudyRecord, drawings: Drawings) -> None:
     tables = tables_of(replace(study, scores=study.scores[1:]))
-    missing = [note for table in tables for note in table.notes]
-    page = render_report(study, drawings, tables)
+    missing = [note for shown_table in tables for note in shown_table.table.notes]
+    page = render_report(study, tables, shown(drawings))
     missing = [note for note in missing if note.startswith("Missing")]
     assert missing and all(f'<p class="missing">{note}</p>' in page for note in missing)
 
@@ -109,15 +167,17 @@ def test_repeated_words_of_an_example_are_marked(page: str) -> None:
 
 
 def test_the_same_study_gives_the_same_page(page: str, study: StudyRecord, drawings: Drawings) -> None:
-    assert page == render_report(study, drawings, tables_of(study))
+    assert page == render_report(study, tables_of(study), shown(drawings), AROUND)
 
 
 def test_a_study_with_nothing_says_so_in_every_section() -> None:
     empty = StudyRecord(name="empty", missing=["results/summary.json: no such file"])
-    page = render_report(empty, draw_all(empty))
+    page = render_report(empty)
     assert outline(page).ids >= SECTIONS
-    # Twice in two sections: results lack scores and comparisons, the making of lacks records and runs.
-    assert page.count('class="missing"') == len(SECTIONS) + 2
+    for section in SECTIONS - {"overview", "verdicts"}:
+        body = page[page.index(f'<section id="{section}">') :]
+        assert 'class="missing"' in body[: body.index("</section>")], section
+    assert page.count('class="answer cannot-be-told"') == 8
     assert "results/summary.json: no such file" in page
 
 
@@ -125,7 +185,7 @@ def rendered(study: StudyRecord, runs: list[RunRecord]) -> str:
     names = [run.name for run in runs]
     scores = [score for score in study.scores if score["run"] in names]
     smaller = replace(study, scores=scores, runs=runs, choices=[])
-    page = render_report(smaller, draw_all(smaller))
+    page = render_report(smaller, tables_of(smaller), drawn(smaller))
     outline(page)
     return page
 
@@ -143,7 +203,7 @@ def test_the_report_survives_a_run_that_left_nothing(study: StudyRecord) -> None
 
 def test_the_report_survives_a_study_that_has_runs_but_no_scores(study: StudyRecord) -> None:
     unscored = replace(study, scores=[], comparisons=[], choices=[], runs=study.runs[:2])
-    page = render_report(unscored, draw_all(unscored))
+    page = render_report(unscored, figures=drawn(unscored))
     assert "No scores" in page and "No comparison" in page
 
 

@@ -1,4 +1,4 @@
-"""score, choose, summarise, tables and report, one after the other on files, as the pipeline calls them."""
+"""score, choose, summarise and tables, one after the other on files, as the pipeline calls them."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from axenat.config import TABLE_NAMES
 from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_text, write_yaml
-from axenat.stages import choose, report, score, summarise, tables
+from axenat.stages import choose, score, summarise, tables
 
 REFERENCE = [f"Der Mann Nummer {number} kauft heute ein rotes Auto." for number in range(30)]
 OTHER = [line.replace("heute ein rotes Auto", "ein rotes Auto heute") for line in REFERENCE]
@@ -211,43 +211,6 @@ def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Pat
     for name in ("target_sides", "length_multiplier", "lengths", "repetitions", "decodings"):
         assert all(run in written[f"{name}.md"] for run in RUNS), name
     assert "axe-raw.json: no such file" in written["skip_target_penalty.md"]
-
-
-def test_the_report_is_written_from_what_there_is_and_says_what_is_missing(results: Path) -> None:
-    summarise_all(results)
-    write_text(results / "runs" / "ce-raw" / "history.jsonl", '{"kind": "train", "step": 1, "loss": 2.0}\n{"kind')
-    write_json(results / "runs" / "teacher" / "provenance.json", {"commit": "c"})
-    folders = [results / "runs" / run for run in RUNS]
-    inputs = (
-        "--summary",
-        results / "summary.json",
-        "--runs",
-        *folders,
-        "--choices",
-        results / "choices/axe-raw.json",
-    )
-    made = list(make_tables(results))
-    markdown = [results / "study-tables" / name for name in made if name.endswith(".md")]
-    write_text(results / "odd.md", "no table")
-    outputs = ("--out", results / "report.html", "--figures", results / "figures")
-    shown = ("--tables", *markdown, results / "odd.md")
-    call(report, *inputs, *shown, "--study-name", "toy", "--note", "made up", *outputs)
-    page = (results / "report.html").read_text("utf-8")
-    assert all(run in page for run in RUNS) and "made up" in page
-    assert "teacher/history.jsonl: no such file" in page
-    assert "provenance.json: no such file" not in page  # a restored run has none
-    assert "machine are unknown: ce-raw, axe-raw-1, axe-raw-2." in page
-    assert page.count('<table class="printed">') == 5 and "without BLEU by length" in page
-    assert "odd.md: not a table" in page
-    drawn = {path.name for path in (results / "figures").iterdir()}
-    assert {"repetition.svg", "grid-axe-raw.svg", "learning-curves-masked-raw.svg"} <= drawn
-
-
-def test_the_report_of_a_study_that_has_not_begun_is_a_page_too(tmp_path: Path) -> None:
-    gone = tmp_path / "runs" / "gone"
-    outputs = ("--out", tmp_path / "report.html", "--figures", tmp_path / "figures")
-    call(report, "--summary", tmp_path / "none.json", "--runs", gone, "--study-name", "toy", *outputs)
-    assert "none.json: no such file" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_wrong_file_is_named_with_the_keys_that_are_expected(results: Path) -> None:

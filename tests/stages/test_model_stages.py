@@ -378,11 +378,16 @@ def test_analyse_tells_what_section_5_asks(house, tmp_path, name) -> None:
     assert sum(bucket["num_sentences"] for bucket in found["buckets"]) == GRAMMAR["valid"]
     assert [one["source"] for one in found["examples"]] == read_lines(house.data / "valid.en")
     assert (found["confidence"] is None) == (name == "teacher")
-    assert (found["alignment"] is None) == (name != "axe")
+    assert bool(found["alignments"]) == (name == "axe")
     if name == "axe":
         tuned = read_json(house.runs["axe"] / "tuned.json")
         assert found["skip_target_rate"] == tuned["skip_target_rate"]
-        assert found["alignment"]["targets"][-1] == "<eos>"
+        for alignment in found["alignments"]:
+            assert alignment["targets"][-1] == "<eos>"
+            paid = sum(alignment["target_costs"]) + sum(
+                p["blank_cost"] for p in alignment["predictions"] if p["skipped"]
+            )
+            assert paid == pytest.approx(alignment["total"], rel=1e-4)
 
 
 @pytest.mark.parametrize("side", ["source", "hypothesis"])

@@ -1,9 +1,12 @@
 """What Snakemake plans before anything has run."""
 
+import json
 import re
 import shutil
 
 import pytest
+
+from axenat.layout import FIGURE_NAMES
 
 STUDENTS = ("ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "ce-distilled", "axe-distilled")
 
@@ -12,10 +15,33 @@ def test_the_demo_study_plans_every_stage(workshop):
     plan = workshop.plan("all")
     stages = {"clean", "learn_subwords", "encode", "train", "average", "tune", "distil", "gather", "translate"}
     assert (
-        stages | {"download_demo_train", "score", "analyse", "choose", "summarise", "tables", "report"} <= plan.keys()
+        stages | {"download_demo_train", "score", "analyse", "choose", "summarise", "tables", "figure", "report"}
+        <= plan.keys()
     )
     assert plan["train_teacher"] == {"run=teacher"}
     assert {"run=ce-raw", "run=ce-distilled"} <= plan["train"]
+    assert plan["figure"] == {f"figure={name}" for name in FIGURE_NAMES}
+
+
+def test_the_report_counts_the_jobs_that_are_planned(workshop):
+    counted = json.loads(re.search(r"--jobs '([^']+)'", workshop.snakemake("-n", "results/report.html").stdout)[1])
+    planned = dict.fromkeys(counted, 0)
+    for rule, jobs in workshop.plan("all").items():
+        stages = [stage for stage in counted if rule == stage.removesuffix("s") or rule.startswith(stage)]
+        if stages:
+            planned[stages[0]] += len(jobs)
+    assert planned == counted
+
+
+def test_a_figure_is_a_target_that_needs_only_what_it_is_drawn_from(workshop):
+    plan = workshop.plan("results/figures/training.svg")
+    assert plan["figure"] == {"figure=training"}
+    assert "train" in plan and "score" not in plan and "tune" not in plan
+    assert "analyse" not in workshop.plan("results/figures/repetitions.svg")
+
+
+def test_what_there_is_so_far_can_be_asked_for_at_any_time(workshop):
+    assert workshop.plan("report_so_far") == {"report_so_far": {""}}
 
 
 def test_each_student_is_also_scored_with_one_length_candidate_and_not_analysed(workshop):
@@ -150,10 +176,10 @@ def test_config_values_reach_the_shell_quoted(workshop):
 @pytest.mark.parametrize(
     ("note", "flag"),
     [
-        ('""', "--note= --figures"),
-        ("null", "--note= --figures"),
-        ("-n is no flag here", "--note='-n is no flag here' --figures"),
-        ('"the set {a, b}"', "--note='the set {a, b}' --figures"),
+        ('""', "--note= --runs"),
+        ("null", "--note= --runs"),
+        ("-n is no flag here", "--note='-n is no flag here' --runs"),
+        ('"the set {a, b}"', "--note='the set {a, b}' --runs"),
     ],
 )
 def test_any_note_or_none_reaches_the_report_as_it_is(workshop, note, flag):

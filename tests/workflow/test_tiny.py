@@ -1,9 +1,14 @@
 """The whole line for real: the tiny study from raw text to report, and what happens to it afterwards."""
 
+import copy
 import json
+import re
+import shutil
 import sqlite3
 
 import pytest
+
+from tests.browser import needs_browser, running, visiting
 
 pytestmark = pytest.mark.slow
 TINY = ("--configfile", "config/tiny.yaml")
@@ -51,6 +56,39 @@ def test_the_report_stands_alone(finished):
     page = (finished.folder / "results/report.html").read_text()
     assert "<svg" in page
     assert 'src="http' not in page and 'href="http' not in page
+    assert 'id="missing"' not in page
+
+
+@needs_browser
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_report_of_a_real_study_works_in_a_real_browser(finished, width, scheme):
+    path = finished.folder / "results/report.html"
+    with running() as browser, visiting(browser, path, width, scheme) as visit:
+        assert visit.overflow() == 0
+        visit.page.locator(".pair:visible [data-target]").last.hover()
+        assert "cost" in visit.page.locator(".pair:visible .told").inner_text()
+        assert visit.requests == [path.resolve().as_uri()] and visit.complaints == []
+
+
+def test_every_link_of_the_report_leads_to_a_file_beside_it(finished):
+    page = (finished.folder / "results/report.html").read_text()
+    links = {link for link in re.findall(r'<a href="([^"#]+)"', page)}
+    assert {"tables/lengths.csv", "figures/training.svg"} <= links
+    assert all((finished.folder / "results" / link).is_file() for link in links)
+
+
+def test_snakemakes_own_report_has_captions_and_categories(finished):
+    done = finished.snakemake("--report", "own.html", *TINY)
+    assert done.returncode == 0, done.stderr[-3000:]
+    own = (finished.folder / "own.html").read_text()
+    for words in (
+        "Figures",
+        "Tables",
+        "Report",
+        "Loss over steps, train and valid",
+        "The whole study tiny on one page",
+    ):
+        assert words in own
 
 
 def test_a_second_run_does_nothing(finished):
@@ -66,7 +104,7 @@ def test_a_changed_delta_reruns_that_run_and_what_reads_it(finished):
     assert plan["score"] == {f"run=axe-distilled, split=test, decode={decode}" for decode in ("ell2", "ell1")}
     assert plan.keys() == {
         "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "tables",
-        "report", "all"
+        "figure", "report", "all"
     }  # fmt: skip
 
 
@@ -145,3 +183,21 @@ def test_a_missing_input_stops_with_its_name_and_leaves_nothing_half_written(fin
     assert done.returncode == 2
     assert done.stderr.strip() == "axenat encode: none.en: no such file"
     assert not list(finished.folder.glob("*half*"))
+
+
+def test_a_study_that_fails_leaves_a_report_of_what_there_is(finished, tmp_path_factory):
+    """A run is lost and cannot be made again: the log says why, and so does the page."""
+    folder = tmp_path_factory.mktemp("failed") / "study"
+    shutil.copytree(finished.folder, folder, symlinks=True)
+    failed = copy.copy(finished)
+    failed.folder = folder
+    shutil.rmtree(folder / "results/runs/ce-raw")
+    (folder / "results/report.html").unlink()
+    (folder / "results/corpora/demo/raw/train.safetensors").write_text("damaged")
+    done = failed.snakemake("--cores", "2", "all", *TINY)
+    assert done.returncode != 0
+    assert "What there is so far, and what is missing: results/so-far/report.html" in done.stdout + done.stderr
+    page = (folder / "results/so-far/report.html").read_text()
+    top = page[: page.index('id="overview"')]
+    assert "logs/train/ce-raw.log: axenat train: " in top and "train.safetensors" in top
+    assert "axe-distilled" in page and "no score of ce-raw" in page

@@ -107,7 +107,6 @@ def publish():
 def report_so_far_words():
     """All that a report of this study is made of, there or not."""
     flags = {
-        "study-name": [STUDY.name],
         "runs": [f"results/runs/{run}" for run in STUDY.runs],
         "scores": outputs("score.json"),
         "further": further_outputs("score.json"),
@@ -116,13 +115,12 @@ def report_so_far_words():
         "origins": layout.origins(STUDY),
         "raw": layout.raw_counts(STUDY),
         "counts": layout.clean_counts(STUDY),
-        "names": STUDY.tables,
         "documents": [CONFIG_README],
         "jobs": [json.dumps(jobs_of(STUDY))],
-        "out": ["results/so-far"],
     }
     words = [word for flag, values in flags.items() for word in (f"--{flag}", *values)]
-    return [*words, f"--note={STUDY.note}"]
+    own = ["--out", "results/so-far", "--names", *STUDY.tables, "--"]
+    return [*own, "--study-name", STUDY.name, f"--note={STUDY.note}", *words]
 
 
 def report_so_far():

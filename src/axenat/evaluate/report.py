@@ -50,6 +50,7 @@ def render_report(
     return _template().render(
         study=study,
         around=around,
+        missing=[*around.failures, *study.missing],
         graph=Markup(stage_graph(around.jobs)) if around.jobs else "",
         verdicts=verdicts(study),
         results=_results(study),
@@ -76,6 +77,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters["inline"] = inline_markdown
+    environment.filters["breakable"] = _breakable
     environment.filters["cost"] = shown_cost
     environment.filters["token"] = shown_token
     environment.filters["for_page"] = lambda panel, label: Markup(for_page(panel, label))
@@ -99,6 +101,11 @@ def inline_markdown(text: str) -> Markup:
     """The two marks that tables use, `code` and **bold**, in text that is escaped first."""
     coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", coded))
+
+
+def _breakable(name: str) -> Markup:
+    """A long key may go on in the next line after a dot or an underscore."""
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(name))))
 
 
 def _for_script(value: Any) -> str:

@@ -27,7 +27,7 @@ NUMBERS = {
 WORDS = {
     "axe_against_ce": "The same model, data and decoding; only the loss differs.",
     "target_sides": "Distilled targets, the translations of the left-to-right teacher, have fewer alternatives.",
-    "skip_target_penalty": "The higher δ, the dearer it is for two target words to share a prediction, and the fewer do.",
+    "skip_target_penalty": "The higher δ, the dearer it is that two target words share a prediction, and the fewer do.",
     "length_multiplier": "An AXE model may write blanks, so it needs more room than the words it will keep: "
     "the predicted length is multiplied by λ.",
     "lengths": "The longer the sentence, the likelier it is that prediction and reference drift apart.",

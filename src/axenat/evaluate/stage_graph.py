@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from html import escape
 
-WIDTH, HEIGHT = 104, 38  # of a box
+WIDTH, HEIGHT = 112, 38  # of a box
 COLUMNS, ROWS = (0, 128, 256), 66  # left edges; distance of rows
 # Column and row of each stage; the line runs from left to right, row by row.
 PLACES = {
@@ -32,7 +32,7 @@ def stage_graph(jobs: Mapping[str, int]) -> str:
     bottom = max(row for _, row in PLACES.values()) * ROWS + HEIGHT + 26
     label = "jobs of each stage: " + ", ".join(f"{stage} {jobs.get(stage, 0)}" for stage in PLACES)
     parts = [
-        f'<svg class="stages" viewBox="-4 -4 368 {bottom}" role="img" aria-label="{escape(label)}">',
+        f'<svg class="stages" viewBox="-4 -4 376 {bottom}" role="img" aria-label="{escape(label)}">',
         *(_arrow(start, end, jobs) for start, end in ARROWS),
         *(_box(stage, jobs.get(stage, 0)) for stage in PLACES),
         "</svg>",
@@ -68,11 +68,12 @@ def _arrow(start: str, end: str, jobs: Mapping[str, int]) -> str:
         head = (x1 + WIDTH * (forth < 0) - 2 * forth, y1 + HEIGHT / 2, forth, 0)
     else:
         down = 1 if y1 > y0 else -1
-        x_start, x_end = (x + WIDTH / 2 for x in (x0, x1))
-        shift = 26 * ((x_start > x_end) - (x_start < x_end))  # several arrows meet at a box: not in one point
+        shift = 26 * ((x0 > x1) - (x0 < x1))  # several arrows meet at a box: not in one point
+        x_start, x_end = x0 + WIDTH / 2 - shift, x1 + WIDTH / 2 + shift
         y_start, y_end = y0 + HEIGHT * (down > 0), y1 + HEIGHT * (down < 0) - 2 * down
-        line = f"M{x_start - shift:g} {y_start:g}L{x_end + shift:g} {y_end:g}"
-        head = (x_end + shift, y_end, 0, down)
+        middle = (y_start + y_end) / 2
+        line = f"M{x_start:g} {y_start:g}C{x_start:g} {middle:g} {x_end:g} {middle:g} {x_end:g} {y_end:g}"
+        head = (x_end, y_end, 0, down)
     return f'<path class="{kind}" d="{line}"/>{_head(kind, *head)}'
 
 

@@ -1,36 +1,40 @@
 """`axenat report_so_far`: tables, figures and page of a study that is not done, which say what is missing."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
+from axenat.config import TABLE_NAMES
 from axenat.files import UserError
 from axenat.layout import FIGURE_NAMES
 from axenat.stages import figures, report, tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Those of the three stages that it calls; `--names` and `--out` are of its own."""
-    parser.conflict_handler = "resolve"
-    for stage in (figures, report, tables):
-        stage.add_arguments(parser)
+    parser.add_argument("--names", nargs="*", choices=TABLE_NAMES, default=TABLE_NAMES, help="tables to write")
+    parser.add_argument("--logs", type=Path, default=Path("logs"), help="folder of logs (default: %(default)s)")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("words", nargs="*", metavar="-- --study-name ...", help="flags of tables, figures and report")
 
 
 def main(args: argparse.Namespace) -> None:
-    page = args.out / "report.html"
-    _call(figures, args, names=FIGURE_NAMES, out=args.out / "figures")
-    _call(tables, args, out=args.out / "tables")
-    drawn = [args.out / "figures" / f"{name}.svg" for name in FIGURE_NAMES]
-    printed = [args.out / "tables" / f"{name}.md" for name in args.names]
-    _call(report, args, out=page, figures=drawn, tables=printed, logs=args.logs or Path("logs"))
+    page, folder = args.out / "report.html", args.out
+    drawn = [folder / "figures" / f"{name}.svg" for name in FIGURE_NAMES]
+    printed = [folder / "tables" / f"{name}.md" for name in args.names]
+    _call(figures, [*args.words, "--out", folder / "figures"])
+    _call(tables, [*args.words, "--names", *args.names, "--out", folder / "tables"])
+    made = ("--figures", *drawn, "--tables", *printed, "--logs", args.logs)
+    _call(report, [*args.words, *made, "--out", page])
     print(f"What there is so far, and what is missing: {page}")
 
 
-def _call(stage: ModuleType, args: argparse.Namespace, **changes: Any) -> None:
-    """What one stage refuses must not keep the others from telling the rest."""
+def _call(stage: ModuleType, words: Sequence[object]) -> None:
+    """Each takes the flags that it knows. What one refuses must not keep the others from telling the rest."""
+    parser = argparse.ArgumentParser(prog=f"axenat {stage.__name__.rpartition('.')[2]}", allow_abbrev=False)
+    stage.add_arguments(parser)
+    known, _ = parser.parse_known_args([str(word) for word in words])
     try:
-        stage.main(argparse.Namespace(**{**vars(args), **changes}))
+        stage.main(known)
     except UserError as error:
-        print(f"{stage.__name__.rpartition('.')[2]}: {error}")
+        print(f"{parser.prog}: {error}")
