@@ -72,7 +72,7 @@ def test_the_report_of_a_real_study_works_in_a_real_browser(finished, width, sch
 
 def test_every_link_of_the_report_leads_to_a_file_beside_it(finished):
     page = (finished.folder / "results/report.html").read_text()
-    links = {link for link in re.findall(r'<a href="([^"#]+)"', page)}
+    links = set(re.findall(r'<a href="([^"#]+)"', page))
     assert {"tables/lengths.csv", "figures/training.svg"} <= links
     assert all((finished.folder / "results" / link).is_file() for link in links)
 
