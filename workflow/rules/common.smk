@@ -26,8 +26,7 @@ STUDY = or_refuse(parse_study, config)
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 PLACES = layout.archives_by_place(STUDY)
-# In no parameter: where a checkout lies must make nothing stale.
-CONFIG_README = os.path.join(workflow.basedir, "..", "config", "README.md")
+CONFIG_README = os.path.relpath(os.path.join(workflow.basedir, "..", "config/README.md"))
 
 
 def one_of(names):

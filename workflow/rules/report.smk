@@ -124,6 +124,7 @@ rule report:
         note=lambda wildcards: STUDY.note,  # in a function, its braces are no wildcards
         runs=[f"results/runs/{run}" for run in STUDY.runs],
         jobs=lambda wildcards: json.dumps(jobs_of(STUDY)),
+        documents=CONFIG_README,  # no input: as with code, a reworded line makes no page stale
     resources:
         mem_mb=2000,
     log:
@@ -135,7 +136,7 @@ rule report:
     shell:
         "axenat report --study-name {params.study:q} --note={params.note:q} --runs {params.runs} --summary {input.summary}"
         " --scores {input.scores} --further {input.further} --choices {input.choices} --origins {input.origins}"
-        " --tables {input.tables} --figures {input.figures} --documents {CONFIG_README:q} --jobs {params.jobs:q}"
+        " --tables {input.tables} --figures {input.figures} --documents {params.documents:q} --jobs {params.jobs:q}"
         " --out {output} 2> {log}"
 
 

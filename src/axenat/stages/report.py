@@ -11,13 +11,13 @@ from axenat.evaluate.drawing import from_file
 from axenat.evaluate.report import Surroundings, render_report
 from axenat.evaluate.report_items import ShownFigure, ShownTable
 from axenat.evaluate.reproduction import departures, package_texts
+from axenat.evaluate.study_record import CorpusRecord
 from axenat.evaluate.table_text import from_markdown
 from axenat.files import UserError, read_mapping, read_record, read_text, write_text
 from axenat.stages.study_files import (
     add_study_arguments,
     existing,
     failures_in,
-    read_corpus,
     read_or_note,
     read_study,
 )
@@ -46,7 +46,10 @@ def main(args: argparse.Namespace) -> None:
         args,
         note=args.note,
         comparisons=summary.get("comparisons", []),
-        corpora=[read_corpus(origin, missing) for origin in args.origins],
+        corpora=[
+            CorpusRecord(name=path.parent.name, origin=read_or_note(read_mapping, path, missing) or {})
+            for path in args.origins
+        ],
         missing=missing,
         further=further,
     )

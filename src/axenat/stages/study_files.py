@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, mark_chosen
-from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
+from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.files import UserError, iter_lines, read_mapping, read_record
 from axenat.layout import outputs_in
 
@@ -84,10 +84,6 @@ def read_history(path: Path) -> list[dict[str, Any]]:
             break
         records.append(record)
     return records
-
-
-def read_corpus(origin: Path, missing: list[str]) -> CorpusRecord:
-    return CorpusRecord(name=origin.parent.name, origin=read_or_note(read_mapping, origin, missing) or {})
 
 
 def failures_in(logs: Path) -> list[str]:
