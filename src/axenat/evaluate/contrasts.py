@@ -34,8 +34,8 @@ def representatives(study: StudyRecord, place: Place, objective: str) -> list[Re
     """Scores of the chosen runs there; ablations stand for themselves, unless there is nothing else."""
     chosen = [
         score
-        for score in study.first_split()
-        if score["chosen"] and score["objective"] == objective and (score["corpus"], score["target_side"]) == place
+        for score in study.shown()
+        if score["objective"] == objective and (score["corpus"], score["target_side"]) == place
     ]
     plain = [score for score in chosen if not is_ablation(study.run(score["run"]))]
     return plain or chosen

@@ -131,10 +131,10 @@ def alignments(study: StudyRecord) -> list[dict[str, Any]]:
 def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
     """The same sources with the output of each chosen run but ablations; repeated words are marked."""
     by_source: dict[str, dict[str, Any]] = {}
-    for score in study.first_split():
+    for score in study.shown():
         run = study.run(score["run"])
         analysis = run.analysis()
-        if not score["chosen"] or not analysis or is_ablation(run):
+        if not analysis or is_ablation(run):
             continue
         label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
         for example in analysis.get("examples") or ():

@@ -159,7 +159,7 @@ def _training(study: StudyRecord) -> Found:
 
 def _alignment(study: StudyRecord) -> Found:
     runs = dict.fromkeys(axe["run"] for axe, _ in all_pairs(study)) or dict.fromkeys(
-        score["run"] for score in study.first_split() if score["objective"] == "axe" and score["chosen"]
+        score["run"] for score in study.shown() if score["objective"] == "axe"
     )
     for run in runs:
         alignments = study.run(run).alignments()

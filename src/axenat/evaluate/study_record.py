@@ -71,3 +71,7 @@ class StudyRecord:
     def first_split(self) -> list[Record]:
         """The scores a reader cares for most: test, else whatever was scored."""
         return next(iter(by_split(self.scores).values()), [])
+
+    def shown(self) -> list[Record]:
+        """Of the first split what is shown of single runs: those chosen."""
+        return [score for score in self.first_split() if score["chosen"]]
