@@ -33,6 +33,7 @@ STAGES = {
     "score": "BLEU with signature and interval, repetitions, valid translations",
     "analyse": "BLEU by length, position confidence, skip rates, one alignment",
     "choose": "choose one run of a grid on valid",
+    "speed": "time of trainings, and of decoding measured side by side",
     "summarise": "all scores and significance tests in one file",
     "tables": "the tables of the paper for this study",
     "report": "figures and one HTML page",
