@@ -8,6 +8,7 @@ from axenat.evaluate.choose import best_bleu
 from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.table_parts import caption, chosen_runs, corpus_of, delta, of_ablation, place, tuned, without
 from axenat.evaluate.table_text import Column, Row, Table, mark, number, text
+from axenat.evaluate.tables import SIDE_ORDER
 
 INPUTS = {"none": "unobserved", "some": "partially observed"}
 SCORED = {"all": "all tokens", "hidden": "only masks"}
@@ -21,7 +22,7 @@ def training_objectives(study: StudyRecord) -> Table:
     axe = [run for run in study.runs if run.objective == "axe" and run.config]
     runs = [run for run in axe if of_ablation(run) or _is_baseline(run, axe)]
     rows = []
-    for run in sorted(runs, key=lambda run: (*place(run), _order(run))):
+    for run in sorted(runs, key=_order):
         observe, score = _variant(run)
         bleu = best_bleu(run.tuned) if run.tuned else None
         rows.append(
@@ -64,11 +65,12 @@ def _variant(run: RunRecord) -> tuple[str, str]:
     return objective.get("observe", "some"), objective.get("score", "hidden")
 
 
-def _order(run: RunRecord) -> tuple[int, float]:
-    """As the paper has them."""
+def _order(run: RunRecord) -> tuple[str, int, int, float]:
+    """Objectives as the paper has them."""
     kinds = (("none", "all"), ("some", "all"), ("some", "hidden"))
     variant = _variant(run)
-    return kinds.index(variant) if variant in kinds else len(kinds), delta(run) or 0.0
+    kind = kinds.index(variant) if variant in kinds else len(kinds)
+    return corpus_of(run), SIDE_ORDER.get(run.target_side, len(SIDE_ORDER)), kind, delta(run) or 0.0
 
 
 def _is_baseline(run: RunRecord, axe: Sequence[RunRecord]) -> bool:
@@ -179,10 +181,11 @@ def _published_multiplier_rows(
     found = {column.name: column for corpus in corpora if (column := beside(study, corpus))}
     rows = []
     for name, column in found.items():
-        bleu = {value: score for value, score in _published_by_multiplier(study, name).items() if value in values}
-        if bleu:  # the first of equals is bold, as `tune` would choose
-            best = max(bleu, key=lambda value: (bleu[value], -value))
-            rows.append(_multiplier_row(f"published, {column.title}", bleu, best))
+        bleu = _published_by_multiplier(study, name)
+        if bleu:
+            best = max(bleu, key=lambda value: (bleu[value], -value))  # the first of equals, as `tune` chooses
+            shown = {value: bleu[value] for value in bleu if value in values}
+            rows.append(_multiplier_row(f"published, {column.title}", shown, best))
     return rows
 
 

@@ -7,7 +7,7 @@ from axenat.evaluate.table_text import PrintedTable
 ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "|": r"\textbar{}\allowbreak{}",  # signatures are long
     "δ": r"$\delta$", "λ": r"$\lambda$", "ε": r"$\varepsilon$", "ℓ": r"$\ell$", "≤": r"$\leq$", "±": r"$\pm$",
     "✓": r"$\surd$",
 }  # fmt: skip
