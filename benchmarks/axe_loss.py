@@ -23,7 +23,8 @@ from axenat.losses.projected import axe_from_states, cross_entropy_from_states
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.study import parse_study
-from benchmarks.measure import arguments, interleaved, medians, peak_megabytes, ratio, report
+from axenat.timing import interleaved, medians, ratio
+from benchmarks.measure import arguments, peak_megabytes, report
 
 SIZES = [(64, 40, 8_000), (64, 40, 32_000), (16, 128, 32_000), (4, 512, 8_000)]  # B, n = m, V
 WIDTH = 512

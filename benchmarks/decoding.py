@@ -19,13 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
-from axenat.decode.engines import engine_of
 from axenat.decode.hypothesis import Hypothesis
+from axenat.decode.speed import in_batches, one_by_one
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
 from axenat.evaluate.figure_style import FAMILIES, SOFT, house_style, new_figure, save_picture
 from axenat.files import UserError, read_lines
-from benchmarks.measure import arguments, in_fresh_process, interleaved, medians, ratio, report
+from axenat.timing import interleaved, medians, ratio
+from benchmarks.measure import arguments, in_fresh_process, report
 
 TEACHER = [(decode, *engine) for decode in ("beam5", "beam1") for engine in (
     ("torch", "float32"), ("ctranslate2", "float32"), ("ctranslate2", "int8"),
@@ -113,7 +114,7 @@ def measured(study: Study) -> dict[str, Any]:
             except UserError as error:  # an engine that is not installed is left out, and said so
                 print(f"{decode} {engine} {precision}: {error}")
                 continue
-            alone[name] = _one_by_one(translator, sources[:ALONE])
+            alone[name] = one_by_one(translator, sources[:ALONE])
             objective = translator.folder.run.objective.name
             about[name] = (translator, {"run": folder.name, "objective": objective, "decode": decode,
                                         "engine": engine, "precision": precision})  # fmt: skip
@@ -145,21 +146,10 @@ def encoded(translator: Translator, path: Path) -> list[list[int]]:
 def _whole(
     translator: Translator, sources: list[list[int]], outputs: dict[str, list[Hypothesis]], name: str
 ) -> Callable[[], None]:
-    engine = translator.engine
+    decode = in_batches(translator, sources)
 
     def run() -> None:
-        found = dict(engine.decode(sources, translator.value))
-        outputs[name] = [found[row][0] for row in range(len(sources))]
-
-    return run
-
-
-def _one_by_one(translator: Translator, sources: list[list[int]]) -> Callable[[], None]:
-    engine = engine_of(translator.model, translator.folder.run.objective, translator.decode, CPU, latency=True)
-
-    def run() -> None:
-        for source in sources:
-            list(engine.decode([source], translator.value))
+        outputs[name] = decode()
 
     return run
 

@@ -3,9 +3,7 @@
 import argparse
 import multiprocessing
 import platform
-import statistics
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,27 +30,6 @@ def arguments(
     if args.threads:
         torch.set_num_threads(args.threads)
     return args
-
-
-def interleaved(functions: dict[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, list[float]]:
-    """Seconds of each function in each round; a round runs them all, so that noise hits them alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for number in range(warm_up + rounds):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            if number >= warm_up:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
-
-
-def ratio(seconds: dict[str, list[float]], above: str, below: str) -> float:
-    """The median of the rounds' own ratios."""
-    return statistics.median(a / b for a, b in zip(seconds[above], seconds[below], strict=True))
-
-
-def medians(seconds: dict[str, list[float]]) -> dict[str, float]:
-    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def in_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from axenat.files import read_record, write_yaml
+from axenat.timing import interleaved, medians, ratio
 from benchmarks.invented_text import Pair, invented_pairs, lines_of_files, lines_of_grammar
-from benchmarks.measure import arguments, interleaved, medians, ratio, report
+from benchmarks.measure import arguments, report
 
 STAGES = ("clean", "learn_subwords", "encode")
 KNOWN = 10_000  # pairs of the grammar, repeated with other words

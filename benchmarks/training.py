@@ -26,13 +26,14 @@ from axenat.files import read_yaml
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.study import parse_study
+from axenat.timing import interleaved, medians, ratio
 from axenat.train.checkpoint import TrainState
 from axenat.train.loop import Engine, update
 from axenat.train.optimizer import optimizer_of
 from axenat.train.setting import Setting, seeded_model
 from axenat.train.steps import steps_from
 from axenat.train.stopwatch import Stopwatch
-from benchmarks.measure import arguments, in_fresh_process, interleaved, medians, peaks, ratio, report
+from benchmarks.measure import arguments, in_fresh_process, peaks, report
 from benchmarks.plain_loop import Pair, PlainTransformer, plain_steps, random_batches
 
 Columns = tuple[np.ndarray, np.ndarray]  # lengths of sources and targets

@@ -33,6 +33,7 @@ STAGES = {
     "score": "BLEU with signature and interval, repetitions, valid translations",
     "analyse": "BLEU by length, position confidence, skip rates, alignments",
     "choose": "choose one run of a grid on valid",
+    "speed": "time of trainings, and of decoding measured side by side",
     "summarise": "all scores and significance tests in one file",
     "tables": "the tables of the paper for this study",
     "figures": "the figures of the paper for this study",

@@ -1,6 +1,8 @@
 """What a study may say of a run: frozen records, checked where they are defined, refused in words."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from axenat.decodings import STUDENT_ENGINES, TEACHER_ENGINES, check_engine, name_of, sizes_in
 from axenat.records import MOST_SEED, ConfigError, at_least, between, one_of, share
@@ -157,8 +159,25 @@ class DecodeConfig:
 TARGET_SIDES = ("raw", "distilled")
 # Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
 TABLE_NAMES = (
-    "target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions", "decodings", "corpora",
+    "axe_against_ce", "systems", "target_sides", "training_objectives", "skip_target_penalty", "length_multiplier",
+    "lengths", "confidence", "repetitions", "speed", "decodings", "corpora",
 )  # fmt: skip
+# Items of the paper, each a target of the workflow, by the table that shows them.
+PAPER_ITEMS = {
+    "axe_against_ce": "table2", "systems": "table3", "target_sides": "table4", "training_objectives": "table5",
+    "skip_target_penalty": "table6", "length_multiplier": "table7", "lengths": "table8", "confidence": "figure3",
+    "repetitions": "table9",
+}  # fmt: skip
+# Corpora of the paper in each direction: the columns of its tables.
+PAPER_COLUMNS = ("wmt14-en-de", "wmt14-de-en", "wmt16-en-ro", "wmt16-ro-en", "wmt17-en-zh", "wmt17-zh-en")
+
+
+def is_ablation(objective: Mapping[str, Any]) -> bool:
+    """Trained otherwise than the paper settles on in section 3.3: such a run stands in Table 5, and in no other.
+
+    What an objective does not say, or does not read, is as the paper has it.
+    """
+    return (objective.get("observe", "some"), objective.get("score", "hidden")) != ("some", "hidden")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,8 +23,9 @@ def jobs_of(study: Study) -> dict[str, int]:
         **dict.fromkeys(("translate", "score"), decodings),
         "analyse": len(study.runs),
         "choose": len(study.grids),
+        "speed": int("speed" in study.tables),
         "summarise": 1,
-        "tables": 1 if study.tables else 0,
+        "tables": len(study.tables),
         "figures": len(layout.FIGURE_NAMES),
         "report": 1,
     }

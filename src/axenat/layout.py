@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from axenat import needs
 from axenat.config import DecodeConfig
 from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_mapping
@@ -156,9 +157,51 @@ def choices(study: Study) -> list[str]:
     return [f"results/choices/{grid}.json" for grid in study.grids]
 
 
+SPEED = "results/speed/speed.json"
+# What tables read, beside config.yaml and tuned.json of their runs.
+SCORED, ANALYSED = ("scores", "choices"), ("scores", "choices", "analyses")
+TABLE_RECORDS: dict[str, tuple[str, ...]] = {
+    "axe_against_ce": SCORED,
+    "systems": SCORED,
+    "target_sides": SCORED,
+    "training_objectives": (),
+    "skip_target_penalty": ("choices",),
+    "length_multiplier": ("choices",),
+    "lengths": ANALYSED,
+    "confidence": ANALYSED,
+    "repetitions": SCORED,
+    "speed": ("speed",),
+    "decodings": (*SCORED, "further"),
+    "corpora": ("origins", "raw", "counts"),
+}
+
+
+def table_inputs(study: Study, table: str) -> dict[str, list[str]]:
+    """The records of what the table shows, and no others: asked for alone, it trains nothing that it does not need."""
+    runs = needs.runs_for(study, table)
+    further = [path for run in runs for path in further_outputs(study, run, "test", "score.json")]
+    records = {
+        "scores": [output(study, run, "test", "score.json") for run in runs],
+        "further": further,
+        "choices": [f"results/choices/{grid}.json" for grid in needs.grids_for(study, table)],
+        "analyses": [output(study, run, "test", "analysis.json") for run in runs],
+        "origins": origins(study),
+        "raw": raw_counts(study),
+        "counts": clean_counts(study),
+        "speed": [SPEED],
+    }
+    read = {name: paths if name in TABLE_RECORDS[table] else [] for name, paths in records.items()}
+    return {**read, "of_runs": [f"results/runs/{run}/{name}" for run in runs for name in ("config.yaml", "tuned.json")]}
+
+
+def table_file(table: str, ending: str) -> str:
+    """What a clock says lies apart from what DVC keeps, which is the same on every rerun."""
+    return f"results/{'speed' if table == 'speed' else 'tables'}/{table}.{ending}"
+
+
 def tables(study: Study, ending: str) -> list[str]:
     """The tables that the study asks for; `results` comes with the summary and is no part of them."""
-    return [f"results/tables/{name}.{ending}" for name in study.tables]
+    return [table_file(name, ending) for name in study.tables]
 
 
 def figures() -> list[str]:

@@ -7,14 +7,14 @@ from os.path import normpath
 from pathlib import PurePath
 from typing import Any
 
-from axenat.config import TABLE_NAMES, ObjectiveConfig, RunConfig
+from axenat.config import PAPER_COLUMNS, TABLE_NAMES, ObjectiveConfig, RunConfig
 from axenat.corpus_config import SPLITS, CorpusConfig
 from axenat.presets import PRESETS
 from axenat.recipe import Selection, origin_of, published, selection_of, with_steps
 from axenat.records import ConfigError, as_plain, build, check_part, merge, one_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
-STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables")
+STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables", "published")
 # A grid names its runs with the paper's letters where it has one.
 SHORT_NAMES = {"skip_target_penalty": "delta"}
 # What an objective does not read must not make its runs stale.
@@ -52,6 +52,7 @@ class Study:
     grids: dict[str, Grid]
     selections: dict[str, Selection] = field(default_factory=dict)  # of the corpora that follow a recipe
     tables: tuple[str, ...] = TABLE_NAMES
+    published: str = PAPER_COLUMNS[0]  # column of the paper that other corpora than its own are shown beside
 
     @property
     def teachers(self) -> list[str]:
@@ -171,6 +172,8 @@ def parse_study(values: Any) -> Study:
             grids[name] = Grid(name=name, key=key, runs=tuple(members))
     for name, recipe in recipes.items():  # last, so that a run's mistake is told by the run
         _check_recipe(f"recipes.{_name('recipes', name)}", recipe)
+    column = values.get("published") or PAPER_COLUMNS[0]
+    one_of("published", column, PAPER_COLUMNS)
     study = Study(
         name=_name("study", values["study"]),
         note=_note(values.get("note")),
@@ -179,6 +182,7 @@ def parse_study(values: Any) -> Study:
         grids=grids,
         selections=selections,
         tables=_tables(values.get("tables")),
+        published=column,
     )
     _check_references(study)
     return study

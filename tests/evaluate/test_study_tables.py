@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,14 @@ from hypothesis import strategies as st
 
 from axenat.config import TABLE_NAMES
 from axenat.evaluate.study_record import RunRecord, StudyRecord
-from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.study_tables import TABLES, table_of
 from axenat.evaluate.table_text import PrintedTable, from_markdown, printed, to_csv, to_markdown
 
-PAPER = {"target_sides": 4, "skip_target_penalty": 6, "length_multiplier": 7, "lengths": 8, "repetitions": 9}
+ITEMS = {
+    "axe_against_ce": "Table 2", "systems": "Table 3", "target_sides": "Table 4", "training_objectives": "Table 5",
+    "skip_target_penalty": "Table 6", "length_multiplier": "Table 7", "lengths": "Table 8", "confidence": "Figure 3",
+    "repetitions": "Table 9",
+}  # fmt: skip
 EMPTY = StudyRecord(name="new", runs=[RunRecord(name="ce-raw"), RunRecord(name="axe-raw")])
 
 
@@ -26,7 +31,11 @@ def without(study: StudyRecord, run: str) -> StudyRecord:
     """The same study before that run had left anything but its folder."""
     runs = [RunRecord(name=run) if record.name == run else record for record in study.runs]
     scores, decodings = ([one for one in all_ if one["run"] != run] for all_ in (study.scores, study.decodings))
-    return replace(study, runs=runs, scores=scores, decodings=decodings)
+    speed = {
+        key: [one for one in value if one["run"] != run] if isinstance(value, list) else value
+        for key, value in study.speed.items()
+    }
+    return replace(study, runs=runs, scores=scores, decodings=decodings, speed=speed)
 
 
 def test_a_study_may_ask_for_exactly_the_tables_there_are() -> None:
@@ -38,8 +47,7 @@ def test_the_caption_is_one_line_with_study_table_number_and_signature(name: str
     table = TABLES[name](study)
     assert "\n" not in table.caption
     assert f"Study {study.name}" in table.caption
-    assert ("(paper, Table" in table.caption) == (name in PAPER)
-    assert name not in PAPER or f"(paper, Table {PAPER[name]})" in table.caption
+    assert f"(paper, {ITEMS[name]})" in table.caption if name in ITEMS else not re.search("Table|Figure", table.caption)
     keys = [key for column in table.columns for key in column.keys]
     assert (study.scores[0]["signature"] in table.caption) == any("bleu" in key for key in keys)
 
@@ -212,3 +220,93 @@ def test_a_corpus_whose_origin_is_gone_is_named(study: StudyRecord) -> None:
     nameless = replace(study, corpora=[replace(study.corpora[0], origin={})])
     assert TABLES["corpora"](nameless).notes == ["Missing, origin of demo."]
     assert rows_of("corpora", nameless)[0]["expected_pairs"] is None
+
+
+def test_what_the_study_lacks_is_said_below_any_table(study: StudyRecord) -> None:
+    poorer = replace(study, lacking=["needs a run like ce-raw with target_side: sideways"])
+    for name in TABLES:
+        assert (
+            table_of(name, poorer).notes[-1]
+            == "Missing: this table needs a run like ce-raw with target_side: sideways."
+        )
+
+
+def test_axe_stands_above_the_ce_run_of_its_own_side(study: StudyRecord) -> None:
+    rows = {row["run"]: row for row in rows_of("axe_against_ce", study)}
+    assert list(rows) == ["ce-raw", "axe-raw-d2", "ce-distilled", "axe-distilled-d2"]
+    for side in ("raw", "distilled"):
+        gain = rows[f"axe-{side}-d2"]["bleu"] - rows[f"ce-{side}"]["bleu"]
+        assert rows[f"axe-{side}-d2"]["gain"] == gain and rows[f"ce-{side}"]["gain"] is None
+
+
+def test_of_several_ce_runs_axe_stands_above_the_one_with_its_seed(study: StudyRecord) -> None:
+    ce = next(score for score in study.scores if score["run"] == "ce-raw")
+    scores = [{**score, "seed": 1} for score in study.scores] + [{**ce, "run": "ce-raw-again", "seed": 2, "bleu": 1.0}]
+    gains = {row["run"]: row["gain"] for row in rows_of("axe_against_ce", replace(study, scores=scores))}
+    assert gains["axe-raw-d2"] == 70.0 - ce["bleu"]
+
+
+def test_students_beside_other_systems_are_the_distilled_ones(study: StudyRecord) -> None:
+    assert {row["run"] for row in rows_of("systems", study)} == {"teacher", "ce-distilled", "axe-distilled-d2"}
+
+
+def test_a_teacher_of_another_size_is_not_the_transformer_of_the_table(study: StudyRecord) -> None:
+    large = replace(study.run("teacher"), config={**(study.run("teacher").config or {}), "model": {"width": 9}})
+    runs = [large if run.name == "teacher" else run for run in study.runs]
+    assert "teacher" not in {row["run"] for row in rows_of("systems", replace(study, runs=runs))}
+
+
+def with_ablations(study: StudyRecord, side: str = "raw") -> StudyRecord:
+    """The other two training objectives, at a delta that the grid has too."""
+    twin, score = study.run(f"axe-{side}-d2"), next(one for one in study.scores if one["run"] == f"axe-{side}-d2")
+    runs, scores = [], []
+    for name, keys in {"unseen": {"observe": "none", "score": "all"}, "whole": {"score": "all"}}.items():
+        config = {**(twin.config or {}), "objective": {**(twin.config or {})["objective"], **keys}}
+        runs.append(replace(twin, name=name, config=config, tuned={**(twin.tuned or {}), "run": name}))
+        scores.append({**score, "run": name, "ablation": True, "bleu": 99.0})
+    return replace(study, runs=[*study.runs, *runs], scores=[*study.scores, *scores])
+
+
+def test_the_three_objectives_are_compared_at_one_delta_in_the_order_of_the_paper(study: StudyRecord) -> None:
+    rows = [row for row in rows_of("training_objectives", with_ablations(study)) if row["target_side"] == "raw"]
+    assert [row["run"] for row in rows] == ["unseen", "whole", "axe-raw-d2"]
+    assert [(row["observe"], row["score"]) for row in rows] == [
+        ("unobserved", "all tokens"), ("partially observed", "all tokens"), ("partially observed", "only masks"),
+    ]  # fmt: skip
+    for row in rows:
+        tuned = study.run("axe-raw-d2").tuned or {}
+        assert row["bleu"] == next(tried["bleu"] for tried in tuned["candidates"] if tried["value"] == tuned["value"])
+
+
+@pytest.mark.parametrize(
+    "name", ["axe_against_ce", "systems", "target_sides", "length_multiplier", "lengths", "confidence"]
+)
+def test_an_ablation_however_good_changes_no_other_table(name: str, study: StudyRecord) -> None:
+    assert rows_of(name, with_ablations(study, "distilled")) == rows_of(name, study)
+
+
+def test_confidence_has_both_lengths_of_both_models_and_what_lies_beside_the_peak(study: StudyRecord) -> None:
+    rows = [row for row in rows_of("confidence", study) if row["target_side"] == "raw"]
+    assert [(row["model"], row["size"]) for row in rows] == [
+        ("CE", "short"), ("CE", "long"), ("AXE", "short"), ("AXE", "long"),
+    ]  # fmt: skip
+    assert rows[1]["at_0"] == 0.9 and rows[1]["at_-1"] == rows[1]["at_1"] == 0.3
+    assert rows[1]["neighbour_to_peak"] == pytest.approx(1 / 3) and rows[3]["neighbour_to_peak"] < 0.1
+
+
+def test_training_time_is_compared_within_a_shape_and_decoding_with_the_teacher(study: StudyRecord) -> None:
+    rows = {row["run"]: row for row in rows_of("speed", study)}
+    assert rows.keys() == {run.name for run in study.runs}
+    assert rows["axe-raw-d1"]["time_to_ce"] == 1.25 and rows["ce-raw"]["time_to_ce"] is None
+    assert rows["ce-distilled"]["batches_to_teacher"] == rows["ce-distilled"]["alone_to_teacher"] == 10.0
+    wider = [{**one, "model": {"width": 9}} if one["objective"] == "axe" else one for one in study.speed["training"]]
+    other = {row["run"]: row for row in rows_of("speed", replace(study, speed={**study.speed, "training": wider}))}
+    assert other["axe-raw-d1"]["time_to_ce"] is None
+
+
+def test_the_teacher_of_the_study_stands_beside_students_even_where_there_are_other_left_to_right_runs(
+    study: StudyRecord,
+) -> None:
+    other = replace(study.run("teacher"), name="base-raw")
+    rows = rows_of("lengths", replace(study, runs=[other, *study.runs], teachers=["teacher"]))
+    assert {row["teacher_run"] for row in rows} == {"teacher"}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from axenat.config import TABLE_NAMES
-from axenat.files import UserError, read_json, read_lines, write_json, write_lines, write_text, write_yaml
+from axenat.evaluate.comparisons import mark_chosen, pairs_to_compare
+from axenat.files import UserError, read_json, read_lines, read_yaml, write_json, write_lines, write_yaml
 from axenat.stages import choose, score, summarise, tables
 
 REFERENCE = [f"Der Mann Nummer {number} kauft heute ein rotes Auto." for number in range(30)]
@@ -183,11 +184,11 @@ def make_tables(results: Path, *more: object) -> dict[str, str]:
     return {path.name: path.read_text("utf-8") for path in out.iterdir()}
 
 
-def test_every_table_is_written_in_both_forms_with_its_runs(results: Path) -> None:
+def test_every_table_is_written_in_all_forms_with_its_runs(results: Path) -> None:
     summarise_all(results)
     written = make_tables(results)
-    assert written.keys() == {f"{name}.{ending}" for name in TABLE_NAMES for ending in ("md", "csv")}
-    for form in ("md", "csv"):
+    assert written.keys() == {f"{name}.{ending}" for name in TABLE_NAMES for ending in ("md", "csv", "tex")}
+    for form in ("md", "csv", "tex"):
         assert all(run in written[f"repetitions.{form}"] for run in RUNS)
         assert "axe-raw-2" in written[f"skip_target_penalty.{form}"]
         assert all(run in written[f"decodings.{form}"] for run in RUNS)
@@ -196,14 +197,30 @@ def test_every_table_is_written_in_both_forms_with_its_runs(results: Path) -> No
 
 
 def test_only_the_tables_asked_for_are_written(results: Path) -> None:
-    assert make_tables(results, "--names", "lengths").keys() == {"lengths.md", "lengths.csv"}
+    assert make_tables(results, "--names", "lengths").keys() == {f"lengths.{form}" for form in ("md", "csv", "tex")}
 
 
-def test_tables_that_are_no_longer_asked_for_go_and_other_files_stay(results: Path) -> None:
-    make_tables(results)
-    write_text(results / "study-tables" / "results.md", "of summarise")
-    kept = make_tables(results, "--names", "lengths")
-    assert kept.keys() == {"lengths.md", "lengths.csv", "results.md"}
+def test_published_numbers_stand_beside_those_of_the_papers_own_corpus(results: Path) -> None:
+    summarise_all(results)
+    paper = ("--paper", Path(__file__).parents[2] / "config" / "paper.yaml")
+    beside = make_tables(results, *paper, "--lacking", "needs a run like it")
+    assert "another corpus than demo" in beside["repetitions.md"] and "16.72%" in beside["repetitions.md"]
+    assert "Missing: this table needs a run like it." in beside["repetitions.md"]
+    own = make_tables(results, *paper, "--own", "demo=wmt16-en-ro")
+    assert "| difference |" in own["repetitions.md"] and "16.72%" not in own["repetitions.md"]
+    with pytest.raises(UserError, match="--own demo=wmt15: must be corpus=column, with a column from wmt14-en-de"):
+        make_tables(results, *paper, "--own", "demo=wmt15")
+
+
+def test_a_run_of_another_training_objective_is_never_the_one_compared(results: Path) -> None:
+    """However good it is: it stands in the table of objectives."""
+    config = results / "runs" / "axe-raw-1" / "config.yaml"
+    write_yaml(config, read_yaml(config) | {"objective": {"name": "axe", "observe": "none", "score": "all"}})
+    assert score_run(results, "axe-raw-1")["ablation"] is True and score_run(results, "ce-raw")["ablation"] is False
+    scores = [score_run(results, run) for run in RUNS]
+    alone = mark_chosen(scores, [])
+    assert [score["run"] for score in alone if score["chosen"]] == ["teacher", "ce-raw", "axe-raw-2"]
+    assert [(a["run"], b["run"]) for a, b in pairs_to_compare(alone)] == [("axe-raw-2", "ce-raw")]
 
 
 def test_tables_of_a_study_that_has_not_begun_name_what_is_missing(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_each_stage_asks_snakemake_for_files_of_the_study(stages, study):
 def test_the_report_depends_on_every_run_and_on_what_is_counted_of_every_corpus(stages, study):
     runs = [f"results/runs/{run}" for run in study.runs]
     clean = [f"results/corpora/{corpus}/clean" for corpus in study.corpora]
-    assert sorted(stages["report"]["deps"]) == sorted(["data", *clean, *runs])
+    assert sorted(stages["report"]["deps"]) == sorted(["config/paper.yaml", "data", *clean, *runs])
 
 
 def test_no_stage_lets_dvc_delete_results_before_snakemake_has_looked(stages):
@@ -64,5 +64,12 @@ def test_every_stage_version_is_a_parameter_of_some_dvc_stage(stages):
         for params in stage.get("do", stage)["params"]
         for name in params.get("workflow/stage_versions.yaml", [])
     }
-    # `download` fills data/, which is pinned by its content.
-    assert named == read_yaml(ROOT / "workflow/stage_versions.yaml").keys() - {"download"}
+    # `download` fills data/, which is pinned by its content; no two measurements of `speed` agree.
+    assert named == read_yaml(ROOT / "workflow/stage_versions.yaml").keys() - {"download", "speed"}
+
+
+def test_what_a_clock_says_is_in_no_ones_keeping(stages, study):
+    outs = [path for stage in stages.values() for out in stage.get("do", stage)["outs"] for path in out]
+    timed = [layout.SPEED, *(layout.table_file("speed", ending) for ending in ("md", "csv", "tex"))]
+    assert not [path for path in timed for out in outs if path.startswith(out)]
+    assert [layout.table_file("lengths", "md")] == [path for path in layout.tables(study, "md") if "lengths" in path]

@@ -8,14 +8,18 @@ import pytest
 
 from axenat.layout import FIGURE_NAMES
 
-STUDENTS = ("ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "ce-distilled", "axe-distilled")
+STUDENTS = (
+    "ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "axe-raw-unobserved", "axe-raw-all-tokens",
+    "ce-distilled", "axe-distilled",
+)  # fmt: skip
 
 
 def test_the_demo_study_plans_every_stage(workshop):
     plan = workshop.plan("all")
     stages = {"clean", "learn_subwords", "encode", "train", "average", "tune", "distil", "gather", "translate"}
     assert (
-        stages | {"download_demo_train", "score", "analyse", "choose", "summarise", "tables", "figure", "report"}
+        stages
+        | {"download_demo_train", "score", "analyse", "choose", "summarise", "table", "speed", "figure", "report"}
         <= plan.keys()
     )
     assert plan["train_teacher"] == {"run=teacher"}
@@ -27,7 +31,7 @@ def test_the_report_counts_the_jobs_that_are_planned(workshop):
     counted = json.loads(re.search(r"--jobs '([^']+)'", workshop.snakemake("-n", "results/report.html").stdout)[1])
     planned = dict.fromkeys(counted, 0)
     for rule, jobs in workshop.plan("all").items():
-        stages = [stage for stage in counted if rule == stage.removesuffix("s") or rule.startswith(stage)]
+        stages = [stage for stage in counted if rule.startswith((stage, stage.removesuffix("s")))]
         if stages:
             planned[stages[0]] += len(jobs)
     assert planned == counted
@@ -89,8 +93,9 @@ def test_the_workflow_passes_snakemakes_own_lint(workshop):
         ("runs: {ce-raw: {recipe: none-such}}", "unknown recipe 'none-such'; known are"),
         (
             "tables: [lengths, none-such]",
-            "must be one of target_sides, skip_target_penalty, length_multiplier, lengths",
+            "must be one of axe_against_ce, systems, target_sides, training_objectives",
         ),
+        ("published: wmt15-en-de", "published must be one of wmt14-en-de, wmt14-de-en, wmt16-en-ro"),
         ("corpora: {demo: {distil: {teacher: none-such}}}", "unknown run 'none-such'; known are"),
     ],
 )
@@ -204,3 +209,71 @@ def test_valid_and_test_are_never_distilled(workshop):
         assert workshop.snakemake("-n", f"{file}.target").returncode != 0
     plan = workshop.plan(*(f"{file}.safetensors" for file in files))
     assert not {"distil", "gather"} & plan.keys()
+
+
+def test_every_item_of_the_paper_is_a_target_that_needs_only_its_own_runs(workshop):
+    """A plan in each case: what Table 6 needs has no teacher, what Table 5 needs no cross entropy."""
+    grid = {"run=axe-raw-delta1", "run=axe-raw-delta1.5", "run=axe-raw-delta2"}
+    ablations = {"run=axe-raw-unobserved", "run=axe-raw-all-tokens"}
+    own = {f"run={run}" for run in STUDENTS} - ablations
+    expected = {
+        "table2": own, "table3": {"run=ce-distilled", "run=axe-distilled"}, "table4": own,
+        "table5": grid | ablations | {"run=axe-distilled"}, "table6": grid, "table7": own, "table8": own,
+        "figure3": own, "table9": own,
+    }  # fmt: skip
+    for item, runs in expected.items():
+        plan = workshop.plan(item)
+        assert plan["train"] == runs, item
+        assert len(plan["table"]) == 1 and "report" not in plan and "summarise" not in plan
+        assert ("score" in plan) == (item not in ("table5", "table6", "table7")), item
+        assert ("analyse" in plan) == (item in ("table8", "figure3")), item
+    assert "distil" not in workshop.plan("table6")
+
+
+def test_tables_is_all_that_the_study_asks_for_and_says_what_it_lacks(workshop):
+    plan = workshop.plan("tables")
+    assert len(plan["table"]) == 11 and "table_of_speed" in plan and "report" not in plan
+    said = workshop.snakemake("-n", "tables").stderr
+    assert "axenat: table3 (systems) needs a run like teacher with target_side: distilled" in said
+    assert "table5" not in said
+    tiny = workshop.snakemake("-n", "table5", "--configfile", "config/tiny.yaml").stderr
+    assert "needs a run like axe-raw with objective.observe: none and objective.score: all" in tiny
+    assert "table3" not in tiny
+    few = workshop.plan("tables", "--configfile", workshop.overlay("tables: [lengths]"))
+    assert few["table"] == {"table=lengths"} and "table_of_speed" not in few
+
+
+def test_the_whole_paper_is_planned_for_english_and_german(workshop):
+    plan = workshop.plan("tables", "--configfile", "config/wmt14-en-de.yaml")
+    assert plan["train_teacher"] == {"run=teacher"}
+    deltas = {f"run=axe-{side}-delta{delta}" for side in ("raw", "distilled") for delta in range(1, 6)}
+    others = {
+        "ce-raw",
+        "ce-distilled",
+        "base-raw",
+        "base-distilled",
+        "axe-distilled-unobserved",
+        "axe-distilled-all-tokens",
+    }
+    assert plan["train"] == deltas | {f"run={run}" for run in others}
+    done = workshop.snakemake("-n", "tables", "--configfile", "config/wmt14-en-de.yaml")
+    assert "--own wmt14-en-de=wmt14-en-de --published" in done.stdout and "needs a run" not in done.stderr
+
+
+def test_nothing_that_chooses_ever_reads_test(workshop):
+    """Lambda, delta and the length penalty are tuned on valid: no job before `translate` has a file of test."""
+    shown = workshop.snakemake("-n", "all").stdout
+    jobs = {
+        rule: [] for rule in ("train", "train_teacher", "average", "tune", "tune_teacher", "choose", "distil", "gather")
+    }
+    for block in re.split(r"\n(?=\[)", shown):
+        rule = re.search(r"^(?:local)?rule (\w+):", block, re.MULTILINE)
+        if rule and rule[1] in jobs:
+            jobs[rule[1]].append(block)
+    for rule, blocks in jobs.items():
+        assert blocks, rule
+        for block in blocks:
+            used = re.search(r"^    input: (.*)$", block, re.MULTILINE)[1] + re.search(r"Shell command: (.*)", block)[1]
+            assert not re.search(r"\btest\b", used), block
+    for block in [*jobs["tune"], *jobs["tune_teacher"]]:
+        assert "data/demo/valid.en" in block

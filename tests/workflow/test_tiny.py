@@ -8,6 +8,7 @@ import sqlite3
 
 import pytest
 
+from axenat.config import TABLE_NAMES
 from tests.browser import needs_browser, running, visiting
 
 pytestmark = pytest.mark.slow
@@ -49,7 +50,15 @@ def test_another_decoding_to_report_decodes_that_and_nothing_else(finished):
     overlay = finished.overlay("recipes: {small: {decode: {also: [ell1, beam1]}}}")
     plan = finished.plan("all", *TINY, overlay)
     assert plan["translate"] == plan["score"] == {"run=teacher, split=test, decode=beam1"}
-    assert plan.keys() == {"translate", "score", "summarise", "tables", "report", "all"}
+    assert plan.keys() == {"translate", "score", "summarise", "table", "report", "all"}
+
+
+def test_every_table_is_there_in_every_form_and_the_clock_apart(finished):
+    tables = {path.name for path in (finished.folder / "results/tables").iterdir()}
+    for name in TABLE_NAMES:
+        for form in ("md", "csv", "tex"):
+            assert (f"{name}.{form}" in tables) == (name != "speed")
+    assert "published" in (finished.folder / "results/speed/speed.md").read_text()
 
 
 def test_the_report_stands_alone(finished):
@@ -103,8 +112,8 @@ def test_a_changed_delta_reruns_that_run_and_what_reads_it(finished):
     assert plan["train"] == {"run=axe-distilled"}
     assert plan["score"] == {f"run=axe-distilled, split=test, decode={decode}" for decode in ("ell2", "ell1")}
     assert plan.keys() == {
-        "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "tables",
-        "figure", "report", "all"
+        "configure_run", "train", "average", "tune", "translate", "score", "analyse", "summarise", "speed", "table",
+        "table_of_speed", "figure", "report", "all"
     }  # fmt: skip
 
 

@@ -6,7 +6,8 @@ import sys
 
 from snakemake.cli import get_argument_parser
 
-from axenat import layout
+from axenat import layout, needs
+from axenat.config import PAPER_ITEMS, TABLE_NAMES
 from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_yaml
 from axenat.jobs import jobs_of
@@ -25,6 +26,7 @@ def or_refuse(function, *arguments):
 STUDY = or_refuse(parse_study, config)
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
+PAPER = os.path.relpath(os.path.join(workflow.basedir, "..", "config/paper.yaml"))
 PLACES = layout.archives_by_place(STUDY)
 CONFIG_README = os.path.relpath(os.path.join(workflow.basedir, "..", "config/README.md"))
 
@@ -89,6 +91,35 @@ def further_outputs(ending, split="test"):
     return [path for run in STUDY.runs for path in layout.further_outputs(STUDY, run, split, ending)]
 
 
+def test_sources():
+    """For each decoding whose speed is measured."""
+    return [
+        layout.raw_text(STUDY, STUDY.runs[run].corpus, "test", "source") for run, _ in needs.side_by_side(STUDY)
+    ]
+
+
+def table_in(wildcards):
+    return wildcards.get("table", "speed")
+
+
+def records_of_table(wildcards):
+    return layout.table_inputs(STUDY, table_in(wildcards))
+
+
+def files_of_table(table):
+    return [layout.table_file(table, ending) for ending in ("md", "csv", "tex")]
+
+
+def tell_lacking():
+    """Who asks for tables is told which runs the study would need for the whole of them."""
+    asked = set(asked_for())
+    for table in TABLE_NAMES:
+        item = PAPER_ITEMS.get(table, table)
+        if item in asked or ("tables" in asked and table in STUDY.tables):
+            for sentence in needs.lacking(STUDY, table):
+                print(f"axenat: {item} ({table}) {sentence}", file=sys.stderr)
+
+
 def asked_for():
     """Targets, and what --until and its like name; the workflow itself learns them only later."""
     if "snakemake" not in sys.argv[0] or "--target-jobs" in sys.argv:  # called as a library, or by itself for a job
@@ -114,6 +145,11 @@ def report_so_far_words():
         "origins": layout.origins(STUDY),
         "raw": layout.raw_counts(STUDY),
         "counts": layout.clean_counts(STUDY),
+        "speed": [layout.SPEED],
+        "teachers": STUDY.teachers,
+        "paper": [PAPER],
+        "own": [f"{corpus}={column}" for corpus, column in needs.paper_columns(STUDY).items()],
+        "published": [STUDY.published],
         "documents": [CONFIG_README],
         "jobs": [json.dumps(jobs_of(STUDY))],
     }

@@ -35,40 +35,6 @@ rule summarise:
         " --choices {input.choices} --out {output.summary} --markdown {output.markdown} --csv {output.csv} > {output.text} 2> {log}"
 
 
-rule tables:
-    input:
-        scores=outputs("score.json"),
-        further=further_outputs("score.json"),
-        choices=layout.choices(STUDY),
-        configs=[f"results/runs/{run}/config.yaml" for run in STUDY.runs],
-        tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
-        analyses=outputs("analysis.json"),
-        origins=layout.origins(STUDY),
-        raw=layout.raw_counts(STUDY),
-        counts=layout.clean_counts(STUDY),
-    output:
-        markdown=report(layout.tables(STUDY, "md"), caption="../report/tables.rst", category="Tables"),
-        csv=report(layout.tables(STUDY, "csv"), caption="../report/tables.rst", category="Tables"),
-    params:
-        version=VERSIONS["tables"],
-        study=STUDY.name,
-        names=STUDY.tables,
-        runs=[f"results/runs/{run}" for run in STUDY.runs],
-        folder=lambda wildcards, output: os.path.dirname(output.markdown[0]),
-    resources:
-        mem_mb=2000,
-    log:
-        "logs/tables/tables.log",
-    benchmark:
-        "logs/tables/tables.tsv"
-    conda:
-        ENVIRONMENT
-    shell:
-        "axenat tables --study-name {params.study:q} --names {params.names} --runs {params.runs} --scores {input.scores}"
-        " --further {input.further} --analyses {input.analyses} --choices {input.choices} --origins {input.origins}"
-        " --raw {input.raw} --counts {input.counts} --out {params.folder} 2> {log}"
-
-
 rule figure:
     input:
         lambda wildcards: layout.drawn_from(STUDY, wildcards.figure),

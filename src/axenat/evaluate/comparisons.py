@@ -15,10 +15,16 @@ CHOICE_KEYS = ("group", "key", "chosen", "candidates")
 
 
 def mark_chosen(scores: Sequence[Score], choices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Add `chosen`: the winner of its grid, or a run that stands in no grid (nothing to choose from)."""
+    """Add `chosen`: the winner of its grid, or a run that stands in no grid (nothing to choose from).
+
+    A run of another training objective than the paper settled on stands for itself alone, and is never chosen.
+    """
     winners = {choice["chosen"] for choice in choices}
     contenders = {candidate["run"] for choice in choices for candidate in choice["candidates"]}
-    return [{**score, "chosen": score["run"] in winners or score["run"] not in contenders} for score in scores]
+    return [
+        {**score, "chosen": (score["run"] in winners or score["run"] not in contenders) and not score.get("ablation")}
+        for score in scores
+    ]
 
 
 def pairs_to_compare(scores: Sequence[Score]) -> Iterator[tuple[Score, Score]]:

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
+from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.evaluate.table_parts import of_ablation
+from axenat.evaluate.table_parts import place as place_of
 from axenat.evaluate.tables import OBJECTIVE_LABELS
 
 Place = tuple[str, str]  # corpus and target side
-
-
-def place_of(run: RunRecord) -> Place:
-    return (run.config or {}).get("corpus") or "unknown", run.target_side
 
 
 def places(study: StudyRecord) -> list[Place]:
@@ -24,12 +22,6 @@ def named(study: StudyRecord, place: Place) -> str:
     return f"{place[1]} targets" if len(corpora) < 2 else f"{place[0]}, {place[1]} targets"
 
 
-def is_ablation(run: RunRecord) -> bool:
-    """Trained with another objective than the one the paper settles on (section 3.3): the other rows of Table 5."""
-    objective = (run.config or {}).get("objective") or {}
-    return (objective.get("observe", "some"), objective.get("score", "hidden")) != ("some", "hidden")
-
-
 def representatives(study: StudyRecord, place: Place, objective: str) -> list[Record]:
     """Scores of the chosen runs there; ablations stand for themselves, unless there is nothing else."""
     chosen = [
@@ -37,7 +29,7 @@ def representatives(study: StudyRecord, place: Place, objective: str) -> list[Re
         for score in study.shown()
         if score["objective"] == objective and (score["corpus"], score["target_side"]) == place
     ]
-    plain = [score for score in chosen if not is_ablation(study.run(score["run"]))]
+    plain = [score for score in chosen if not of_ablation(study.run(score["run"]))]
     return plain or chosen
 
 

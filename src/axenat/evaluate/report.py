@@ -12,13 +12,14 @@ from markupsafe import Markup, escape
 from axenat.evaluate.alignment_figure import shown_token
 from axenat.evaluate.alignment_text import shown_cost
 from axenat.evaluate.analysis import repeated_tokens
-from axenat.evaluate.contrasts import all_pairs, is_ablation
+from axenat.evaluate.contrasts import all_pairs
 from axenat.evaluate.decodings import with_one_candidate
 from axenat.evaluate.figure_style import for_page
 from axenat.evaluate.report_items import Item, ShownFigure, ShownTable, items
 from axenat.evaluate.reproduction import Departure, differences
 from axenat.evaluate.stage_graph import stage_graph
 from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.evaluate.table_parts import of_ablation
 from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparison_line, signatures, to_html
 from axenat.evaluate.verdicts import verdicts
 
@@ -134,7 +135,7 @@ def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
     for score in study.shown():
         run = study.run(score["run"])
         analysis = run.analysis()
-        if not analysis or is_ablation(run):
+        if not analysis or of_ablation(run):
             continue
         label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
         for example in analysis.get("examples") or ():

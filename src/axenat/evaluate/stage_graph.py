@@ -11,9 +11,9 @@ PLACES = {
     "learn_subwords": (2, 1), "encode": (1, 1),
     "train": (1, 2), "average": (2, 2), "tune": (2, 3),
     "gather": (0, 2), "distil": (0, 3),
-    "translate": (1, 4), "choose": (2, 4),
+    "speed": (0, 4), "translate": (1, 4), "choose": (2, 4),
     "analyse": (0, 5), "score": (1, 5), "summarise": (2, 5),
-    "figures": (0, 6), "tables": (1, 6), "report": (2, 6),
+    "tables": (0, 6), "figures": (1, 6), "report": (2, 6),
 }  # fmt: skip
 ARROWS = (
     ("fetch", "download"), ("download", "clean"), ("clean", "learn_subwords"), ("clean", "encode"),
@@ -21,10 +21,10 @@ ARROWS = (
     ("distil", "gather"), ("gather", "encode"), ("tune", "translate"), ("tune", "choose"), ("translate", "score"),
     ("translate", "analyse"), ("score", "summarise"), ("choose", "summarise"), ("analyse", "figures"),
     ("score", "tables"), ("score", "figures"), ("analyse", "tables"), ("summarise", "report"), ("tables", "report"),
-    ("figures", "report"),
+    ("figures", "report"), ("tune", "speed"), ("speed", "tables"),
 )  # fmt: skip
 BACK = {("tune", "distil"), ("distil", "gather"), ("gather", "encode")}  # the only way back: a corpus variant
-AROUND = {("figures", "report")}  # below the box between them
+BELOW, BESIDE = {("tables", "report")}, {("speed", "tables")}  # around the box that stands between them
 
 
 def stage_graph(jobs: Mapping[str, int]) -> str:
@@ -32,7 +32,7 @@ def stage_graph(jobs: Mapping[str, int]) -> str:
     bottom = max(row for _, row in PLACES.values()) * ROWS + HEIGHT + 26
     label = "jobs of each stage: " + ", ".join(f"{stage} {jobs.get(stage, 0)}" for stage in PLACES)
     parts = [
-        f'<svg class="stages" viewBox="-4 -4 376 {bottom}" role="img" aria-label="{escape(label)}">',
+        f'<svg class="stages" viewBox="-12 -4 384 {bottom}" role="img" aria-label="{escape(label)}">',
         *(_arrow(start, end, jobs) for start, end in ARROWS),
         *(_box(stage, jobs.get(stage, 0)) for stage in PLACES),
         "</svg>",
@@ -59,7 +59,9 @@ def _box(stage: str, count: int) -> str:
 def _arrow(start: str, end: str, jobs: Mapping[str, int]) -> str:
     kind = "arrow" + (" back" if (start, end) in BACK else "") + ("" if jobs.get(start) and jobs.get(end) else " idle")
     (x0, y0), (x1, y1) = _corner(start), _corner(end)
-    if (start, end) in AROUND:
+    if (start, end) in BESIDE:
+        line, head = f"M{x0} {y0 + HEIGHT / 2:g}h-9V{y1 + HEIGHT / 2:g}h7", (x1 - 2, y1 + HEIGHT / 2, 1, 0)
+    elif (start, end) in BELOW:
         line = f"M{x0 + WIDTH / 2:g} {y0 + HEIGHT}v14H{x1 + WIDTH / 2:g}v-12"
         head = (x1 + WIDTH / 2, y1 + HEIGHT + 2, 0, -1)
     elif y0 == y1:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from axenat.evaluate.paper import Paper
 from axenat.evaluate.tables import by_split
 
 Record = Mapping[str, Any]
@@ -60,6 +61,12 @@ class StudyRecord:
     runs: Sequence[RunRecord] = ()
     choices: Sequence[Record] = ()
     corpora: Sequence[CorpusRecord] = ()
+    speed: Record = field(default_factory=dict)  # what a clock said: `training` of runs, `decoding` of systems
+    teachers: Sequence[str] = ()  # runs whose translations are the distilled side
+    paper: Paper | None = None
+    paper_columns: Mapping[str, str] = field(default_factory=dict)  # of the corpora that are the paper's own
+    published: str = ""  # the column that all others are shown beside
+    lacking: Sequence[str] = ()  # kinds of run that the study would need for more
     missing: Sequence[str] = field(default_factory=tuple)
 
     def run(self, name: str) -> RunRecord:

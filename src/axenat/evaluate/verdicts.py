@@ -5,8 +5,17 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
-from axenat.evaluate.contrasts import is_ablation, named, pairs, place_of, places, representatives, unanalysed, unscored
+from axenat.evaluate.contrasts import (
+    named,
+    pairs,
+    places,
+    representatives,
+    unanalysed,
+    unscored,
+)
 from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.evaluate.table_parts import of_ablation
+from axenat.evaluate.table_parts import place as place_of
 from axenat.evaluate.tables import OBJECTIVE_LABELS
 
 YES, NO, UNKNOWN, IN_PART = "yes", "no", "cannot be told", "in part"
@@ -167,7 +176,7 @@ def objectives_in_order(study: StudyRecord) -> Iterator[Finding]:
             kind = kinds.get((objective.get("observe", "some"), objective.get("score", "hidden")))
             if kind and run.tuned["bleu"] > best.get(kind, {"bleu": -1.0})["bleu"]:
                 best[kind] = run.tuned
-        ablated = any(is_ablation(run) and place_of(run) == place for run in study.runs)
+        ablated = any(of_ablation(run) and place_of(run) == place for run in study.runs)
         if ablated and len(best) < len(kinds):
             lacking = ", ".join(kind for kind in kinds.values() if kind not in best)
             yield Finding(place=named(study, place), answer=UNKNOWN, words=f"no run on valid with: {lacking}")

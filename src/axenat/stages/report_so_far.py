@@ -23,7 +23,8 @@ def main(args: argparse.Namespace) -> None:
     drawn = [folder / "figures" / f"{name}.svg" for name in FIGURE_NAMES]
     printed = [folder / "tables" / f"{name}.md" for name in args.names]
     _call(figures, [*args.words, "--out", folder / "figures"])
-    _call(tables, [*args.words, "--names", *args.names, "--out", folder / "tables"])
+    if args.names:
+        _call(tables, [*args.words, "--names", *args.names, "--out", folder / "tables"])
     made = ("--figures", *drawn, "--tables", *printed, "--logs", args.logs)
     _call(report, [*args.words, *made, "--out", page])
     print(f"What there is so far, and what is missing: {page}")

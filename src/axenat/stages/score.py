@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from axenat.config import is_ablation
 from axenat.evaluate.analysis import accepted_share, repetition_rate
 from axenat.evaluate.bleu import bleu
 from axenat.files import UserError, read_lines, read_mapping, read_record, write_json
@@ -43,6 +44,7 @@ def main(args: argparse.Namespace) -> None:
         "repetition_words": repetition_rate(tokenised),
         "valid_share": accepted_share(tokenised, read_lines(args.accept)) if args.accept else None,
         "skip_target_penalty": config["objective"].get("skip_target_penalty"),
+        "ablation": is_ablation(config["objective"]),
         "length_multiplier": tuned["value"] if tuned["key"] == "length_multiplier" else None,
         "length_penalty": tuned["value"] if tuned["key"] == "length_penalty" else None,
         "engine": decoded.get("engine"),

@@ -1,34 +1,45 @@
-"""`axenat tables`: the tables of the paper for a study, each as Markdown and CSV, from whatever it has by now."""
+"""`axenat tables`: the tables of the paper for a study, as Markdown, CSV and LaTeX, from whatever it has by now."""
 
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from axenat.config import TABLE_NAMES
+from axenat.config import PAPER_COLUMNS, TABLE_NAMES
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS
+from axenat.evaluate.latex import to_latex
+from axenat.evaluate.paper import load_paper
 from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
-from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.study_tables import table_of
 from axenat.evaluate.table_text import printed, to_csv, to_markdown
-from axenat.files import read_mapping, read_record, write_text
+from axenat.files import UserError, read_mapping, read_record, write_text
+from axenat.stages.study_files import existing
+
+FILES = {
+    "--runs": "folders of the runs",
+    "--scores": "score.json files",
+    "--further": "those of decodings beside each run's own",
+    "--analyses": "analysis.json files",
+    "--choices": "results of `axenat choose`",
+    "--origins": "data/{corpus}/origin.yaml of each corpus",
+    "--raw": "results of `axenat download`, {split}.json files",
+    "--counts": "results of `axenat clean`, counts.json files",
+    "--speed": "result of `axenat speed`",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study-name", required=True)
-    parser.add_argument("--names", nargs="*", choices=TABLE_NAMES, default=TABLE_NAMES, help="tables to write")
-    parser.add_argument("--runs", nargs="+", type=Path, required=True, help="folders of the runs")
-    parser.add_argument("--scores", nargs="*", type=Path, default=[], help="score.json files")
-    parser.add_argument("--further", nargs="*", type=Path, default=[], help="those of decodings beside each run's own")
-    parser.add_argument("--analyses", nargs="*", type=Path, default=[], help="analysis.json files")
-    parser.add_argument("--choices", nargs="*", type=Path, default=[], help="results of `axenat choose`")
-    parser.add_argument("--origins", nargs="*", type=Path, default=[], help="data/{corpus}/origin.yaml of each corpus")
-    parser.add_argument(
-        "--raw", nargs="*", type=Path, default=[], help="results of `axenat download`, {split}.json files"
-    )
-    parser.add_argument(
-        "--counts", nargs="*", type=Path, default=[], help="results of `axenat clean`, counts.json files"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder to write {name}.md and {name}.csv to")
+    parser.add_argument("--names", nargs="+", choices=TABLE_NAMES, default=TABLE_NAMES, help="tables to write")
+    for flag, what in FILES.items():
+        parser.add_argument(flag, nargs="*", type=Path, default=[], help=what)
+    parser.add_argument("--teachers", nargs="*", default=[], help="runs whose translations are the distilled side")
+    parser.add_argument("--paper", type=Path, help="paper.yaml: the published numbers to show beside")
+    parser.add_argument("--own", nargs="*", default=[], help="corpora of the paper, as corpus=column")
+    parser.add_argument("--published", choices=PAPER_COLUMNS, default=PAPER_COLUMNS[0],
+                        help="the column that other corpora are shown beside (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--lacking", nargs="*", default=[], help="what the study would need for more, in words")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write {name}.md, .csv and .tex to")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -41,20 +52,31 @@ def main(args: argparse.Namespace) -> None:
         runs=[_read_run(folder, analyses) for folder in args.runs],
         choices=_existing(read_record, args.choices, *CHOICE_KEYS),
         corpora=[_read_corpus(path, args.raw, args.counts) for path in args.origins],
+        speed=next(iter(_existing(read_record, args.speed, "training", "decoding")), {}),
+        teachers=args.teachers,
+        paper=load_paper(args.paper) if args.paper else None,
+        paper_columns=dict(map(_column, args.own)),
+        published=args.published,
+        lacking=args.lacking,
         missing=[f"Missing, {path}: no such file." for path in args.choices if not path.exists()],
     )
-    for name in set(TABLE_NAMES) - set(args.names):  # of an earlier study that asked for more
-        for ending in ("md", "csv"):
-            (args.out / f"{name}.{ending}").unlink(missing_ok=True)
     for name in args.names:
-        table = TABLES[name](study)
+        table = table_of(name, study)
         write_text(args.out / f"{name}.md", to_markdown(printed(table)))
         write_text(args.out / f"{name}.csv", to_csv(table))
+        write_text(args.out / f"{name}.tex", to_latex(printed(table), name))
+
+
+def _column(word: str) -> tuple[str, str]:
+    corpus, _, column = word.partition("=")
+    if column not in PAPER_COLUMNS:
+        raise UserError(f"--own {word}: must be corpus=column, with a column from {', '.join(PAPER_COLUMNS)}")
+    return corpus, column
 
 
 def _existing(read: Callable[..., dict[str, Any]], paths: Sequence[Path], *keys: str) -> list[dict[str, Any]]:
-    """A table shows what there is, and says itself which runs are missing."""
-    return [read(path, *keys) for path in paths if path.exists()]
+    """A table shows what there is, and says itself which runs are missing; a damaged file is as good as none."""
+    return existing(lambda path: read(path, *keys), [path for path in paths if path.exists()], [])
 
 
 def _read_run(folder: Path, analyses: Sequence[dict[str, Any]]) -> RunRecord:

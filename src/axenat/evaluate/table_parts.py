@@ -1,0 +1,68 @@
+"""What the tables of a study share: the scores and runs they show, captions, and words for what is missing."""
+
+from collections.abc import Iterable, Sequence
+
+from axenat.config import PAPER_ITEMS, is_ablation
+from axenat.evaluate.comparisons import mark_chosen
+from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
+from axenat.evaluate.tables import OBJECTIVE_LABELS, by_split, signatures
+
+SYSTEMS = {"masked": "ce", "axe": "axe"}  # how the paper's rows are named in config/paper.yaml
+
+
+def label(objective: str) -> str:
+    return OBJECTIVE_LABELS.get(objective, objective)
+
+
+def scores_on_test(study: StudyRecord, scores: Sequence[Record] | None = None) -> list[Record]:
+    """In reading order, the winners of grids marked; of each run's own decoding unless others are given."""
+    return by_split(mark_chosen(study.scores if scores is None else scores, study.choices)).get("test", [])
+
+
+def chosen_on_test(study: StudyRecord) -> list[Record]:
+    return [score for score in scores_on_test(study) if score["chosen"]]
+
+
+def chosen_runs(study: StudyRecord) -> list[RunRecord]:
+    """Winners of grids and runs outside of them, as far as their configuration is known."""
+    known = [{"run": run.name, "ablation": of_ablation(run)} for run in study.runs if run.config]
+    return [study.run(run["run"]) for run in mark_chosen(known, study.choices) if run["chosen"]]
+
+
+def of_ablation(run: RunRecord) -> bool:
+    return is_ablation((run.config or {}).get("objective") or {})
+
+
+def delta(run: RunRecord) -> float | None:
+    value: float | None = ((run.config or {}).get("objective") or {}).get("skip_target_penalty")
+    return value
+
+
+def place(run: RunRecord) -> tuple[str, str]:
+    return corpus_of(run), run.target_side
+
+
+def corpus_of(run: RunRecord) -> str:
+    return (run.config or {}).get("corpus") or "unknown"
+
+
+def tuned(runs: Iterable[RunRecord]) -> list[Record]:
+    return [run.tuned for run in runs if run.tuned]
+
+
+def caption(study: StudyRecord, what: str, name: str, scored: Sequence[Record]) -> str:
+    """One line; BLEU never without its signature."""
+    signed = [record for record in scored if record.get("signature")]
+    signature = f" Signature: `{'; '.join(signatures(signed))}`." if signed else ""
+    item = PAPER_ITEMS.get(name, "")
+    number = f" (paper, {item[:-1].capitalize()} {item[-1]})" if item else ""
+    return f"Study {study.name}, {what}{number}.{signature}"
+
+
+def without(what: str, runs: Sequence[str]) -> list[str]:
+    return [f"Missing, without {what}: {', '.join(runs)}."] if runs else []
+
+
+def unscored(study: StudyRecord) -> list[str]:
+    scored = {score["run"] for score in scores_on_test(study)}
+    return without("score on test", [run.name for run in study.runs if run.name not in scored])
