@@ -158,6 +158,7 @@ TARGET_SIDES = ("raw", "distilled")
 # Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
 TABLE_NAMES = (
     "target_sides", "skip_target_penalty", "length_multiplier", "lengths", "repetitions", "decodings", "corpora",
+    "conventions", "seeds",
 )  # fmt: skip
 
 

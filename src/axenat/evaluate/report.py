@@ -70,9 +70,9 @@ def _figure(drawing: Drawing) -> dict[str, Any]:
 def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
     """The same sources with the output of each chosen run; repeated words are marked."""
     by_source: dict[str, dict[str, Any]] = {}
-    for score in study.first_split():
+    for score in study.shown():
         analysis = study.run(score["run"]).analysis()
-        if not score["chosen"] or not analysis:
+        if not analysis:
             continue
         label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
         for example in analysis.get("examples") or ():

@@ -120,8 +120,8 @@ def _confidence(study: StudyRecord) -> Iterator[Drawing]:
 
 
 def _alignment(study: StudyRecord) -> Iterator[Drawing]:
-    for score in study.first_split():
-        if score["objective"] != "axe" or not score["chosen"]:
+    for score in study.shown():
+        if score["objective"] != "axe":
             continue
         drawn = [analysis for analysis in study.run(score["run"]).analyses if analysis.get("alignment")]
         for analysis in sorted(drawn, key=lambda record: record.get("split") != "test")[:1]:

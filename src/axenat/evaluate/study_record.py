@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from axenat.evaluate.comparisons import pairs_to_compare
+from axenat.evaluate.seeds import first_seeds, group_of
 from axenat.evaluate.tables import by_split
 
 Record = Mapping[str, Any]
@@ -66,6 +67,15 @@ class StudyRecord:
         """The scores a reader cares for most: test, else whatever was scored."""
         return next(iter(by_split(self.scores).values()), [])
 
+    def shown(self) -> list[Record]:
+        """Of the first split what is shown of single runs: those chosen, and the least seed of those repeated."""
+        return first_seeds([score for score in self.first_split() if score["chosen"]])
+
     def pairs(self) -> Iterator[tuple[Record, Record]]:
-        """(AXE, CE) scores of the same corpus and target side."""
-        yield from pairs_to_compare(self.first_split())
+        """(AXE, CE) scores of the same corpus and target side; the first seed that both have stands for all."""
+        seen = set()
+        for pair in pairs_to_compare(sorted(self.first_split(), key=lambda score: score.get("seed") or 0)):
+            names = tuple(group_of(score) or score["run"] for score in pair)
+            if names not in seen:
+                seen.add(names)
+                yield pair

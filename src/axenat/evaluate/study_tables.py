@@ -5,8 +5,10 @@ from itertools import product
 from typing import Any
 
 from axenat.evaluate.comparisons import mark_chosen
+from axenat.evaluate.convention_table import conventions
 from axenat.evaluate.corpus_table import corpora
 from axenat.evaluate.decodings import SIZES, spelled_out
+from axenat.evaluate.seed_table import seeds
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
 from axenat.evaluate.table_text import Column, Row, Table, interval, mark, number, text
 from axenat.evaluate.tables import OBJECTIVE_LABELS, by_split, signatures
@@ -235,6 +237,8 @@ TABLES: dict[str, Callable[[StudyRecord], Table]] = {
     "repetitions": repetitions,
     "decodings": decodings,
     "corpora": corpora,
+    "conventions": conventions,
+    "seeds": seeds,
 }
 
 
