@@ -66,7 +66,7 @@ def conventions(
     yield Convention(
         name="tokenised",
         label="tokenised BLEU",
-        compared=f"words, references tokenised as the corpus was: {_word_rules(language, rules)}; no smoothing",
+        compared=f"words, both sides tokenised alike: {_word_rules(language, rules)}; no smoothing",
         counts=_bleu_of_words(hypothesis.words, words),
     )
     if language == "de":

@@ -109,7 +109,8 @@ def comparison_line(comparison: Mapping[str, Any]) -> str:
     tested = f"{comparison['test']}, {comparison['num_samples']} samples"
     if comparison.get("p_value_randomisation") is not None:
         tested += f"; p = {comparison['p_value_randomisation']:.4f} by randomisation, {comparison['num_trials']} trials"
-    return f"{comparison['split']}: {a} is {abs(difference):.2f} BLEU {direction} {b} (p = {p_value:.3f}, {verdict}; {tested})"
+    said = f"{comparison['split']}: {a} is {abs(difference):.2f} BLEU {direction} {b}"
+    return f"{said} (p = {p_value:.3f}, {verdict}; {tested})"
 
 
 def to_csv(scores: Sequence[Mapping[str, Any]]) -> str:
