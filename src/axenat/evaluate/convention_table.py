@@ -24,7 +24,10 @@ def conventions(study: StudyRecord) -> Table:
         caption=f"Study {study.name}, test in every convention of its language. {_signed(told, labels)}".strip(),
         columns=[*columns, mark("chosen", "chosen")],
         rows=rows,
-        notes=[*notes, *([f"Missing, without score on test: {', '.join(untold)}."] if untold else [])],
+        notes=[
+            *notes,
+            *([f"Missing, without scores in all conventions on test: {', '.join(untold)}."] if untold else []),
+        ],
     )
 
 
