@@ -18,16 +18,14 @@ def conventions(study: StudyRecord) -> Table:
     columns: list[Column] = [text("run", "run"), text("corpus", "corpus")]
     columns += [_column(name, label) for name, label in labels.items()]
     untold = [run.name for run in study.runs if run.name not in {score["run"] for score in told}]
+    missing = [f"Missing, without scores in all conventions on test: {', '.join(untold)}."] if untold else []
     notes = [f"{label}: {told_once}." for name, label in labels.items() for told_once in _compared(told, name)]
     return Table(
         title="Conventions",
         caption=f"Study {study.name}, test in every convention of its language. {_signed(told, labels)}".strip(),
         columns=[*columns, mark("chosen", "chosen")],
         rows=rows,
-        notes=[
-            *notes,
-            *([f"Missing, without scores in all conventions on test: {', '.join(untold)}."] if untold else []),
-        ],
+        notes=[*notes, *missing],
     )
 
 
