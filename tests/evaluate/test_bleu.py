@@ -84,7 +84,7 @@ def test_what_only_looks_like_a_subword_mark_is_scored() -> None:
 
 
 def test_bleu_by_hand() -> None:
-    """Precisions 5/6, 3/5, 1/4 and, smoothed, half of 1/3; the output is one word short of seven."""
+    """Precisions 6/6, 4/5, 2/4 and, smoothed, half of 1/3; the output is one word short of seven."""
     score = bleu(["a b c d x e"], [["a b c y d x e"]], tokenize="none", num_bootstrap=0)
     precisions = (6 / 6, 4 / 5, 2 / 4, 1 / 2 / 3)
     brevity = math.exp(1 - 7 / 6)
