@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axenat.corpus_config import SPLITS
+from axenat.evaluate.seeds import group_of
 from axenat.files import read_yaml, write_yaml
 from axenat.recipe import FOLDER
 from axenat.records import ConfigError, merge
@@ -65,7 +66,6 @@ def test_a_grid_becomes_one_named_run_for_each_value() -> None:
         ("runs__axe__objective__skip_target_penalty", [3], ["axe-delta3"]),
         ("runs__axe__objective__skip_target_penalty", [2, 2, 4], ["axe-delta2", "axe-delta4"]),
         ("runs__axe__objective__skip_target_penalty", [1, 1, 2, 1.0], ["axe-delta1", "axe-delta2"]),
-        ("runs__ce__seed", [1, 2, 3], ["ce-seed1", "ce-seed2", "ce-seed3"]),
         ("runs__ce__train", {"peak_lr": [0.001, 0.002]}, ["ce-peak-lr0.001", "ce-peak-lr0.002"]),
         ("runs__ce__model", {"dropout": [0.1, 0.3]}, ["ce-dropout0.1", "ce-dropout0.3"]),
     ],
@@ -81,6 +81,15 @@ def test_teachers_and_students_are_told_apart() -> None:
     parsed = parse_study(study())
     assert parsed.teachers == ["teacher"]
     assert parsed.students == ["ce", "axe-delta1", "axe-delta2.5"]
+
+
+def test_seeds_are_repeats_and_no_grid() -> None:
+    parsed = parse_study(study(runs__ce__seed=[1, 2, 2, 3]))
+    names = ["ce-seed1", "ce-seed2", "ce-seed3"]
+    assert [run for run in parsed.runs if run.startswith("ce")] == names
+    assert [parsed.runs[run].seed for run in names] == [1, 2, 3]
+    assert list(parsed.grids) == ["axe"]
+    assert {group_of({"run": run, "seed": parsed.runs[run].seed}) for run in names} == {"ce"}
 
 
 def test_a_grid_may_ask_what_an_option_is_worth() -> None:

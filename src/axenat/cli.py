@@ -31,6 +31,7 @@ STAGES = {
     "translate": "plain text in, translations out",
     "align": "the AXE alignment of one pair, as text and as a picture",
     "score": "BLEU with signature and interval, repetitions, valid translations",
+    "compare": "two outputs with the same references: scores, significance, lengths, examples",
     "analyse": "BLEU by length, position confidence, skip rates, alignments",
     "choose": "choose one run of a grid on valid",
     "speed": "time of trainings, and of decoding measured side by side",

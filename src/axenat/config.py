@@ -160,7 +160,7 @@ TARGET_SIDES = ("raw", "distilled")
 # Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
 TABLE_NAMES = (
     "axe_against_ce", "systems", "target_sides", "training_objectives", "skip_target_penalty", "length_multiplier",
-    "lengths", "confidence", "repetitions", "speed", "decodings", "corpora",
+    "lengths", "confidence", "repetitions", "speed", "decodings", "corpora", "conventions", "seeds",
 )  # fmt: skip
 # Items of the paper, each a target of the workflow, by the table that shows them.
 PAPER_ITEMS = {

@@ -6,7 +6,9 @@ LANGUAGES = (
     "lv", "ml", "mni", "mr", "nl", "or", "pa", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "ta", "tdt", "te", "yue", "zh",
 )  # fmt: skip
 
+CHINESE = ("zh", "yue")
+
 
 def bleu_tokeniser(language: str) -> str:
     """As sacrebleu names it: Chinese by characters, as in the paper's signature, everything else as at WMT."""
-    return "zh" if language in ("zh", "yue") else "13a"
+    return "zh" if language in CHINESE else "13a"

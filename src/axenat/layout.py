@@ -173,6 +173,8 @@ TABLE_RECORDS: dict[str, tuple[str, ...]] = {
     "speed": ("speed",),
     "decodings": (*SCORED, "further"),
     "corpora": ("origins", "raw", "counts"),
+    "conventions": SCORED,
+    "seeds": (*SCORED, "further"),
 }
 
 
@@ -209,15 +211,17 @@ def figures() -> list[str]:
     return [f"results/figures/{name}.svg" for name in FIGURE_NAMES]
 
 
+def figure_runs(study: Study, figure: str) -> list[str]:
+    """Those of the table of the same name; `training` shows them all, `alignment` needs what is analysed."""
+    return needs.runs_for(study, _table_of(figure))
+
+
 def drawn_from(study: Study, figure: str) -> list[str]:
-    """What a figure needs; one of training curves must not wait for scores."""
-    folders = [f"results/runs/{run}" for run in study.runs]
-    configs = [f"{folder}/config.yaml" for folder in folders]
-    alone = {"training": "history.jsonl", "length_multiplier": "tuned.json"}
-    if figure in alone:
-        return [*configs, *(f"{folder}/{alone[figure]}" for folder in folders)]
-    if figure == "skip_target_penalty":
-        return choices(study)
-    endings = ["score.json"] + (["analysis.json"] if figure in ("lengths", "confidence", "alignment") else [])
-    made = [output(study, run, "test", ending) for ending in endings for run in study.runs]
-    return [*configs, *choices(study), *made]
+    """What a figure needs and no more: one of training curves must not wait for scores."""
+    if figure == "training":
+        return [f"results/runs/{run}/{name}" for run in study.runs for name in ("config.yaml", "history.jsonl")]
+    return [path for paths in table_inputs(study, _table_of(figure)).values() for path in paths]
+
+
+def _table_of(figure: str) -> str:
+    return "lengths" if figure == "alignment" else figure

@@ -36,7 +36,7 @@ SECTIONS_WITH_GRIDS = ("objective", "train", "model")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grid:
-    """Runs that differ in one key, of which valid BLEU chooses one."""
+    """Runs that differ in one key, of which valid BLEU chooses one; runs that differ in their seed are no grid."""
 
     name: str
     key: str
@@ -168,7 +168,7 @@ def parse_study(values: Any) -> Study:
             if member in runs:
                 raise ConfigError(f"runs.{member} is defined twice")
             runs[member] = build(RunConfig, item, f"runs.{name}")
-        if key:
+        if key and key != "seed":  # repeats: the best of them would be chosen for its luck
             grids[name] = Grid(name=name, key=key, runs=tuple(members))
     for name, recipe in recipes.items():  # last, so that a run's mistake is told by the run
         _check_recipe(f"recipes.{_name('recipes', name)}", recipe)
@@ -251,7 +251,7 @@ def _at(section: str, key: str, value: Any) -> dict[str, Any]:
 
 
 def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], str | None]:
-    """A list where one value belongs is a grid: one named run for each of its values."""
+    """A list where one value belongs is a grid, and seeds are repeats: one named run for each of its values."""
     grids = _grids(run)
     if not grids:
         return {name: run}, None

@@ -11,6 +11,8 @@ from axenat.evaluate.analysis import (
 )
 from axenat.evaluate.bleu import bleu
 from axenat.files import UserError
+from tests.reference import compare_mt
+from tests.texts import GOOD, REFERENCES
 
 LINES = [" ".join(f"w{number}" for number in range(length)) for length in (0, 1, 4, 5, 9, 10, 11, 19, 20, 55)]
 
@@ -35,6 +37,19 @@ def test_buckets_partition_the_set(bounds: set[int]) -> None:
 def test_a_bucket_holds_its_low_bound_and_not_its_high_one() -> None:
     counts = [bucket["num_sentences"] for bucket in length_buckets(LINES, [LINES])]
     assert counts == [5, 3, 1, 0, 0, 1]  # 0 1 4 5 9 | 10 11 19 | 20 | | | 55
+
+
+@given(st.lists(st.sampled_from(range(5, 15)), min_size=1, max_size=4, unique=True).map(sorted))
+def test_buckets_are_those_of_compare_mt(cutoffs: list[int]) -> None:
+    """Its cutoffs end buckets, our bounds begin them; the first of ours only names the bucket that is open below."""
+    (reference, _) = REFERENCES
+    buckets = length_buckets(GOOD, [reference], bounds=[1, *cutoffs], tokenize="none")
+    for place, bucket in enumerate(buckets):
+        inside = [i for i, line in enumerate(reference) if compare_mt.bucket_of(line, cutoffs) == place]
+        assert bucket["num_sentences"] == len(inside)
+        if inside:
+            theirs = compare_mt.bleu([GOOD[i] for i in inside], [reference[i] for i in inside])
+            assert bucket["bleu"] == pytest.approx(theirs)
 
 
 def test_one_bucket_for_all_is_the_score_of_the_set() -> None:

@@ -63,3 +63,8 @@ def test_a_grid_with_a_run_left_untuned_or_without_the_key_is_refused() -> None:
         choose_run("g", "skip_target_penalty", [_config(1), _config(2)], [_tuned(1, 2.0)], [])
     with pytest.raises(UserError, match="no key dropout"):
         choose_run("g", "dropout", [_config(1)], [_tuned(1, 2.0)], [])
+
+
+def test_no_seed_is_chosen_over_another() -> None:
+    with pytest.raises(UserError, match="seeds are repeats"):
+        choose_run("g", "seed", [{"run": "d1", "seed": 1}], [_tuned(1, 2.0)], [])

@@ -36,6 +36,7 @@ def call(stage: ModuleType, *words: object) -> None:
 def results(tmp_path: Path) -> Path:
     write_lines(tmp_path / "ref0", REFERENCE)
     write_lines(tmp_path / "ref1", OTHER)
+    write_yaml(tmp_path / "text.yaml", {"source_language": "en", "target_language": "de"})
     write_lines(tmp_path / "accept", [line.replace(".", r" \.") for line in REFERENCE])
     for run, (objective, delta, lines) in RUNS.items():
         folder = tmp_path / "runs" / run
@@ -69,7 +70,14 @@ def score_run(results: Path, run: str, *more: object, decode: str = "d") -> dict
     base = folder / "test" / decode
     out = Path(f"{base}.score.json")
     texts = ("--hypothesis", f"{base}.txt", "--tokenised", f"{base}.tok.txt", "--subwords", f"{base}.bpe.txt")
-    records = ("--run-config", folder / "config.yaml", "--tuned", folder / "tuned.json")
+    records = (
+        "--text-rules",
+        results / "text.yaml",
+        "--run-config",
+        folder / "config.yaml",
+        "--tuned",
+        folder / "tuned.json",
+    )
     names = ("--split", "test", "--decode", decode, "--out", out)
     call(score, *texts, "--references", results / "ref0", results / "ref1", *records, *names, *more)
     written: dict[str, Any] = read_json(out)
@@ -118,6 +126,31 @@ def test_a_score_knows_its_run_its_settings_and_its_texts(results: Path) -> None
     assert read_lines(written["hypothesis"]) == REFERENCE and len(written["references"]) == 2
 
 
+def test_a_score_stands_in_every_convention_of_its_language(results: Path) -> None:
+    written = score_run(results, "teacher")
+    found = written["conventions"]
+    assert found.keys() == {"sacrebleu", "tokenised", "compound_split", "chrf", "ter"}
+    keys = {"label", "value", "low", "high", "signature", "compared"}
+    assert all(each.keys() == keys and each["low"] <= each["value"] <= each["high"] for each in found.values())
+    main = found["sacrebleu"]
+    assert [main[key] for key in ("value", "low", "high", "signature")] == [
+        written[key] for key in ("bleu", "bleu_low", "bleu_high", "signature")
+    ]
+    assert found["tokenised"]["value"] == 100.0  # the words and the second reference, tokenised, are the same
+
+
+def test_words_in_subwords_are_refused(results: Path) -> None:
+    write_lines(results / "runs/ce-raw/test/d.tok.txt", ["Au@@ to"] * len(REFERENCE))
+    with pytest.raises(UserError, match="subword marks"):
+        score_run(results, "ce-raw")
+
+
+def test_without_the_rules_of_the_corpus_there_is_no_score(results: Path) -> None:
+    (results / "text.yaml").unlink()
+    with pytest.raises(UserError, match=r"text\.yaml: no such file"):
+        score_run(results, "ce-raw")
+
+
 def test_a_score_tells_what_decoded_its_texts_or_that_it_is_unknown(results: Path) -> None:
     assert score_run(results, "ce-raw")["engine"] is None
     write_json(results / "e.json", {"engine": "onnx", "precision": "int8", "decode": "d", "value": 1.1})
@@ -156,6 +189,8 @@ def test_the_summary_holds_every_score_and_compares_axe_with_cross_entropy(
     (comparison,) = summary["comparisons"]
     assert (comparison["a"], comparison["b"]) == ("axe-raw-1", "ce-raw")
     assert comparison["difference"] > 0 and comparison["p_value"] < 0.05
+    assert comparison["p_value_randomisation"] < 0.05 and comparison["num_trials"] == 10_000
+    assert summary["seeds"] == []
     printed = capsys.readouterr().out
     assert all(run in printed for run in RUNS)
     assert all(run in (results / "tables" / "results.md").read_text("utf-8") for run in RUNS)
@@ -170,6 +205,21 @@ def test_the_summary_holds_every_decoding_and_its_scores_are_those_of_the_runs_o
     own = read_json(results / "runs" / "ce-raw" / "test" / "d.score.json")
     assert summary["scores"][1] == own | {"chosen": True}
     assert [entry["num_length_candidates"] for entry in summary["decodings"][-2:]] == [1, 1]
+
+
+def test_repeats_have_a_mean_in_the_summary(results: Path) -> None:
+    paths = []
+    for seed, run in ((1, "ce-raw"), (2, "teacher")):
+        written = score_run(results, run) | {"run": f"ce-seed{seed}", "objective": "masked", "seed": seed}
+        paths.append(results / f"seed{seed}.score.json")
+        write_json(paths[-1], written)
+    outputs = ("--out", results / "summary.json", "--markdown", results / "r.md", "--csv", results / "r.csv")
+    call(summarise, "--study-name", "toy", "--scores", *paths, *outputs)
+    summary = read_json(results / "summary.json")
+    (record,) = summary["seeds"]
+    assert (record["group"], record["num_seeds"]) == ("ce", 2)
+    assert record["bleu_mean"] == pytest.approx(sum(score["bleu"] for score in summary["scores"]) / 2)
+    assert all(score["chosen"] for score in summary["scores"])
 
 
 def make_tables(results: Path, *more: object) -> dict[str, str]:

@@ -68,6 +68,10 @@ def subwords_of_run(wildcards):
     return layout.subwords(STUDY.runs[wildcards.run].corpus)
 
 
+def text_rules_of_run(wildcards):
+    return f"results/corpora/{STUDY.runs[wildcards.run].corpus}/subwords/text.yaml"
+
+
 def analysis_of_run(wildcards):
     return f"results/corpora/{STUDY.runs[wildcards.run].corpus}/config/analysis.yaml"
 

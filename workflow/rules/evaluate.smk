@@ -5,6 +5,7 @@ rule score:
         subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
         record="results/runs/{run}/{split}/{decode}.engine.json",
         references=of_run_corpus(layout.references, "{split}"),
+        text_rules=text_rules_of_run,
         accept=of_run_corpus(layout.accept, "{split}"),
         config="results/runs/{run}/config.yaml",
         tuned="results/runs/{run}/tuned.json",
@@ -23,8 +24,9 @@ rule score:
         ENVIRONMENT
     shell:
         "axenat score --hypothesis {input.text} --tokenised {input.words} --subwords {input.subwords}"
-        " --references {input.references} {params.accept} --run-config {input.config} --tuned {input.tuned}"
-        " --record {input.record} --split {wildcards.split} --decode {wildcards.decode} --out {output} 2> {log}"
+        " --references {input.references} --text-rules {input.text_rules} {params.accept} --run-config {input.config}"
+        " --tuned {input.tuned} --record {input.record} --split {wildcards.split} --decode {wildcards.decode}"
+        " --out {output} 2> {log}"
 
 
 rule analyse:

@@ -48,9 +48,9 @@ rule figure:
     params:
         version=VERSIONS["figures"],
         study=STUDY.name,
-        runs=[f"results/runs/{run}" for run in STUDY.runs],
-        scores=outputs("score.json"),
-        choices=layout.choices(STUDY),
+        runs=lambda wildcards: [f"results/runs/{run}" for run in layout.figure_runs(STUDY, wildcards.figure)],
+        scores=lambda wildcards, input: [path for path in input if path.endswith(".score.json")],
+        choices=lambda wildcards, input: [path for path in input if path.startswith("results/choices/")],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     resources:
         mem_mb=2000,

@@ -9,7 +9,7 @@ from axenat.data.joining import join_words
 from axenat.data.moses import split_words
 from axenat.data.punctuation import normalise_punctuation
 from axenat.files import UserError
-from axenat.languages import LANGUAGES
+from axenat.languages import CHINESE, LANGUAGES
 
 PLAIN = TextConfig()
 
@@ -22,7 +22,6 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
 _COMMA_BELOW = str.maketrans("ŞşŢţ", "ȘșȚț")
 _NO_DIACRITICS = str.maketrans("ȘșȚțŞşŢţĂăÂâÎî", "SsTtSsTtAaAaIi")
 
-_CHINESE = ("zh", "yue")
 _HAN = re.compile(f"[{HAN}]")
 _EAST_ASIAN = re.compile(  # Han, kana and hangul; their punctuation is met in every language
     f"[{HAN}\u1100-\u11ff\u3041-\u3096\u30a1-\u30fa\u3131-\u318e\u31f0-\u31ff\uac00-\ud7a3\uff66-\uff6f\uff71-\uff9d]"
@@ -46,7 +45,7 @@ def tokenise(line: str, language: str, text: TextConfig = PLAIN) -> str:
     if language == "ro" and text.normalise_romanian:
         line = line.translate(_COMMA_BELOW)
     if language == "ro" and text.remove_diacritics:
-        line = line.translate(_NO_DIACRITICS)
+        line = remove_romanian_diacritics(line)
     return split_words(clean_line(line), language, aggressive_hyphens=text.aggressive_hyphens, escape=text.escape)
 
 
@@ -55,6 +54,11 @@ def detokenise(words: str, language: str, text: TextConfig = PLAIN) -> str:
     if _known(language) == "zh":
         return unspace(words)
     return join_words(words, language, unescape=text.escape)
+
+
+def remove_romanian_diacritics(line: str) -> str:
+    """With cedillas or commas below s and t, all the same."""
+    return line.translate(_NO_DIACRITICS)
 
 
 def _known(language: str) -> str:
@@ -85,7 +89,7 @@ def pair_reason(
 
 def _in_wrong_script(words: str, language: str) -> bool:
     """A Chinese side without a Chinese character, or another side with one, or with a Japanese or Korean one."""
-    return not _HAN.search(words) if language in _CHINESE else bool(_EAST_ASIAN.search(words))
+    return not _HAN.search(words) if language in CHINESE else bool(_EAST_ASIAN.search(words))
 
 
 def pair_digest(source: str, target: str) -> int:

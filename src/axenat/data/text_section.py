@@ -30,7 +30,10 @@ def write_text_section(folder: Path, section: TextSection) -> None:
 
 
 def read_text_section(folder: Path) -> TextSection:
-    path = folder / "text.yaml"
+    return read_text_rules(folder / "text.yaml")
+
+
+def read_text_rules(path: Path) -> TextSection:
     if not path.exists():
         raise UserError(f"{path}: no such file; learn_subwords writes it beside the codes, and average copies it")
     values: dict[str, Any] = read_mapping(path)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sacrebleu.metrics.bleu import BLEU
 
-from axenat.evaluate.bleu import bleu, check_scorable
+from axenat.evaluate.bleu import bleu
+from axenat.evaluate.scorable import check_scorable
 from axenat.files import UserError
 
 PAPER_BOUNDS = (1, 10, 20, 30, 40, 50)  # Table 8

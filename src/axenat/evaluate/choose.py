@@ -24,6 +24,8 @@ def choose_run(
     analyses: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """The winner of a grid: each run enters with its own tuned decoding; all candidates are kept."""
+    if key == "seed":
+        raise UserError(f"choice {group}: seeds are repeats of one run, whose mean counts; there is none to choose")
     tuned_of = {record["run"]: record for record in tuned}
     rate_of = {record["run"]: record.get("skip_target_rate") for record in analyses}
     candidates = []

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from axenat.evaluate.bleu import paired_bootstrap
+from axenat.evaluate.bleu import bleu_counts
+from axenat.evaluate.seeds import may_be_paired
+from axenat.evaluate.significance import both_tests
 from axenat.files import UserError
 
 Score = Mapping[str, Any]
@@ -28,28 +30,30 @@ def mark_chosen(scores: Sequence[Score], choices: Sequence[Mapping[str, Any]]) -
 
 
 def pairs_to_compare(scores: Sequence[Score]) -> Iterator[tuple[Score, Score]]:
-    """Each chosen AXE run with the cross-entropy run of the same corpus, target side, split and decoding."""
+    """Each chosen AXE run with the cross-entropy run of the same corpus, target side, split and decoding, and seed."""
     same = ("corpus", "target_side", "split", "decode")
     for a in scores:
         if a["objective"] != "axe" or not a["chosen"]:
             continue
         for b in scores:
-            if b["objective"] == "masked" and b["chosen"] and all(a[key] == b[key] for key in same):
+            if b["objective"] != "masked" or not b["chosen"] or not may_be_paired(a, b):
+                continue
+            if all(a[key] == b[key] for key in same):
                 yield a, b
 
 
 def compare(a: Score, b: Score, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The paired test of two scores; `texts` holds the lines under the paths that the scores carry."""
+    """The paired tests of two scores; `texts` holds the lines under the paths that the scores carry."""
     if a["references"] != b["references"]:
         raise UserError(f"{a['run']} and {b['run']} were scored on {a['split']} against different references")
     references = [texts[path] for path in a["references"]]
     tokenize = a.get("tokenize", "13a")
-    result = paired_bootstrap(texts[a["hypothesis"]], texts[b["hypothesis"]], references, tokenize=tokenize)
+    counted = [bleu_counts(texts[score["hypothesis"]], references, tokenize=tokenize) for score in (a, b)]
     return {
         "split": a["split"],
         "a": a["run"],
         "b": b["run"],
-        **result,
+        **both_tests(*counted),
         "corpus": a["corpus"],
         "target_side": a["target_side"],
         "decode": a["decode"],

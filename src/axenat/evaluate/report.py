@@ -19,7 +19,6 @@ from axenat.evaluate.report_items import Item, ShownFigure, ShownTable, items
 from axenat.evaluate.reproduction import Departure, differences
 from axenat.evaluate.stage_graph import stage_graph
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import of_ablation
 from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparison_line, signatures, to_html
 from axenat.evaluate.verdicts import verdicts
 
@@ -130,12 +129,11 @@ def alignments(study: StudyRecord) -> list[dict[str, Any]]:
 
 
 def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
-    """The same sources with the output of each chosen run but ablations; repeated words are marked."""
+    """The same sources with the output of each chosen run; repeated words are marked."""
     by_source: dict[str, dict[str, Any]] = {}
     for score in study.shown():
-        run = study.run(score["run"])
-        analysis = run.analysis()
-        if not analysis or of_ablation(run):
+        analysis = study.run(score["run"]).analysis()
+        if not analysis:
             continue
         label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
         for example in analysis.get("examples") or ():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from axenat.evaluate.paper import Paper
+from axenat.evaluate.seeds import first_seeds
 from axenat.evaluate.tables import by_split
 
 Record = Mapping[str, Any]
@@ -80,5 +81,5 @@ class StudyRecord:
         return next(iter(by_split(self.scores).values()), [])
 
     def shown(self) -> list[Record]:
-        """Of the first split what is shown of single runs: those chosen."""
-        return [score for score in self.first_split() if score["chosen"]]
+        """Of the first split what is shown of single runs: those chosen, and the least seed of those repeated."""
+        return first_seeds([score for score in self.first_split() if score["chosen"]])

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from axenat.evaluate.ablation_tables import length_multiplier, skip_target_penalty, training_objectives
 from axenat.evaluate.analysis_tables import confidence, lengths, repetitions
+from axenat.evaluate.convention_table import conventions
 from axenat.evaluate.corpus_table import corpora
 from axenat.evaluate.decoding_table import decodings
 from axenat.evaluate.main_tables import axe_against_ce, systems, target_sides
+from axenat.evaluate.seed_table import seeds
 from axenat.evaluate.speed_table import speed
 from axenat.evaluate.study_record import StudyRecord
 from axenat.evaluate.table_text import Table
@@ -26,6 +28,8 @@ TABLES: dict[str, Callable[[StudyRecord], Table]] = {
     "speed": speed,
     "decodings": decodings,
     "corpora": corpora,
+    "conventions": conventions,
+    "seeds": seeds,
 }
 
 

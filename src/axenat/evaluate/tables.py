@@ -106,10 +106,11 @@ def comparison_line(comparison: Mapping[str, Any]) -> str:
     a, b = comparison["a"], comparison["b"]
     direction = "above" if difference >= 0 else "below"
     verdict = "significant at 0.05" if p_value < 0.05 else "not significant at 0.05"
-    return (
-        f"{comparison['split']}: {a} is {abs(difference):.2f} BLEU {direction} {b}"
-        f" (p = {p_value:.3f}, {verdict}; {comparison['test']}, {comparison['num_samples']} samples)"
-    )
+    tested = f"{comparison['test']}, {comparison['num_samples']} samples"
+    if comparison.get("p_value_randomisation") is not None:
+        tested += f"; p = {comparison['p_value_randomisation']:.4f} by randomisation, {comparison['num_trials']} trials"
+    said = f"{comparison['split']}: {a} is {abs(difference):.2f} BLEU {direction} {b}"
+    return f"{said} (p = {p_value:.3f}, {verdict}; {tested})"
 
 
 def to_csv(scores: Sequence[Mapping[str, Any]]) -> str:

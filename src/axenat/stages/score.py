@@ -1,11 +1,14 @@
 """`axenat score`: one output of one run against its references."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from axenat.config import is_ablation
+from axenat.data.text_section import read_text_rules
 from axenat.evaluate.analysis import accepted_share, repetition_rate
-from axenat.evaluate.bleu import bleu
+from axenat.evaluate.bleu import bleu_record
+from axenat.evaluate.conventions import Text, conventions, in_both_forms
 from axenat.files import UserError, read_lines, read_mapping, read_record, write_json
 from axenat.languages import bleu_tokeniser
 
@@ -15,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokenised", required=True, help="the same, tokenised words")
     parser.add_argument("--subwords", required=True, help="the same, subwords")
     parser.add_argument("--references", nargs="+", required=True, help="plain text, one file for each reference set")
+    parser.add_argument(
+        "--text-rules", type=Path, required=True, help="text.yaml of the corpus: how its lines are words"
+    )
     parser.add_argument("--accept", help="one regular expression a line: the valid translations, tokenised")
     parser.add_argument("--run-config", required=True, help="config.yaml of the run")
     parser.add_argument("--tuned", required=True, help="tuned.json of the run")
@@ -25,12 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    config = read_mapping(args.run_config, "run", "corpus", "objective.name", "target_side", "target_language")
+    config = read_mapping(args.run_config, "run", "corpus", "objective.name", "target_side")
     tuned = read_record(args.tuned, "key", "value")
     decoded = _read_decoded(args.record, args.decode, tuned["value"]) if args.record else {}
-    tokenize = bleu_tokeniser(config["target_language"])
-    result = bleu(read_lines(args.hypothesis), [read_lines(path) for path in args.references], tokenize=tokenize)
+    section = read_text_rules(args.text_rules)
+    language, rules = section.target_language, section.text
     tokenised = read_lines(args.tokenised)
+    hypothesis = Text(plain=read_lines(args.hypothesis), words=tokenised)
+    references = [in_both_forms(read_lines(path), language, rules) for path in args.references]
+    found = {each.name: each for each in conventions(hypothesis, references, language, rules)}
     score = {
         "run": config["run"],
         "corpus": config["corpus"],
@@ -38,8 +47,9 @@ def main(args: argparse.Namespace) -> None:
         "target_side": config["target_side"],
         "split": args.split,
         "decode": args.decode,
-        **result,
-        "tokenize": tokenize,
+        **bleu_record(found["sacrebleu"].counts),
+        "tokenize": bleu_tokeniser(language),
+        "conventions": {name: each.record() for name, each in found.items()},
         "repetition": repetition_rate(read_lines(args.subwords)),
         "repetition_words": repetition_rate(tokenised),
         "valid_share": accepted_share(tokenised, read_lines(args.accept)) if args.accept else None,

@@ -4,6 +4,7 @@ import argparse
 
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, compare, mark_chosen, pairs_to_compare
 from axenat.evaluate.decodings import spelled_out, with_one_candidate
+from axenat.evaluate.seeds import over_seeds
 from axenat.evaluate.tables import to_csv, to_markdown, to_terminal
 from axenat.files import read_lines, read_record, write_json, write_text
 
@@ -32,6 +33,7 @@ def main(args: argparse.Namespace) -> None:
         "scores": scores,
         "decodings": [spelled_out(score) for score in (*scores, *further)],
         "comparisons": [compare(a, b, texts) for a, b in pairs],
+        "seeds": over_seeds([*scores, *further]),
     }
     shown = {**summary, "scores": with_one_candidate(scores, summary["decodings"])}
     write_text(args.markdown, to_markdown(shown))
