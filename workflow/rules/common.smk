@@ -111,7 +111,9 @@ def records_of_table(wildcards):
 
 
 def files_of_table(table):
-    return [layout.table_file(table, ending) for ending in ("md", "csv", "tex")]
+    """With the figure of the same name, where there is one."""
+    figure = [path for path in layout.figures() if path.endswith(f"/{table}.svg")]
+    return [*(layout.table_file(table, ending) for ending in ("md", "csv", "tex")), *figure]
 
 
 def tell_lacking():
