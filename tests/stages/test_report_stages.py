@@ -109,7 +109,9 @@ def test_a_study_that_is_not_done_tells_what_is_missing_and_what_failed(study: P
         "KeyError: &#39;run&#39;",
     ):
         assert told in top
-    assert "axe-raw.json: no such file" in top and "d.score.json: no such file" in top and "all is well" not in top
+    assert (
+        "axe-raw.json: no such file" in top and "runs/teacher: no test/d.score.json" in top and "all is well" not in top
+    )
     assert "cannot be told</span>, nothing is known of ce-raw" in page
     made = {path.stem for path in (study / "so-far" / "tables").glob("*.md")}
     assert made == set(TABLE_NAMES)

@@ -104,19 +104,3 @@ rule report:
         " --scores {input.scores} --further {input.further} --choices {input.choices} --origins {input.origins}"
         " --tables {input.tables} --figures {input.figures} --documents {params.documents:q} --jobs {params.jobs:q}"
         " --out {output} 2> {log}"
-
-
-# A target for the eye: no inputs, so it takes what there is; the same is called when a study fails.
-rule report_so_far:
-    params:
-        words=lambda wildcards: report_so_far_words(),
-    resources:
-        mem_mb=2000,
-    log:
-        "logs/report_so_far/report_so_far.log",
-    benchmark:
-        "logs/report_so_far/report_so_far.tsv"
-    conda:
-        ENVIRONMENT
-    shell:
-        "axenat report_so_far {params.words:q} 2> {log}"

@@ -50,7 +50,7 @@ def render_report(
     return _template().render(
         study=study,
         around=around,
-        missing=[*around.failures, *study.missing],
+        missing=[*around.failures, *by_run(study.missing)],
         graph=Markup(stage_graph(around.jobs)) if around.jobs else "",
         verdicts=verdicts(study),
         results=_results(study),
@@ -95,6 +95,15 @@ def _results(study: StudyRecord) -> list[dict[str, Any]]:
         }
         for split, scores in by_split(with_one_candidate(study.scores, study.decodings)).items()
     ]
+
+
+def by_run(missing: Sequence[str]) -> list[str]:
+    """What is not there of one run is one sentence, in the place of the first."""
+    told: dict[str, list[str]] = {}
+    for sentence in missing:
+        absent = re.fullmatch(r"(.*\bruns/[^/]+)/(.+): no such file", sentence)
+        told.setdefault(absent[1] if absent else sentence, []).extend([absent[2]] if absent else [])
+    return [f"{where}: no {', '.join(dict.fromkeys(files))}" if files else where for where, files in told.items()]
 
 
 def inline_markdown(text: str) -> Markup:

@@ -58,7 +58,7 @@ def read_run(folder: Path, missing: list[str]) -> RunRecord:
     analyses = existing(lambda path: read_record(path, "run"), outputs_in(folder, "analysis.json"), missing)
     made = folder / "provenance.json"  # a run that DVC restored has none; the page says so in its place
     if not analyses:
-        missing.append(f"{folder.name}: no analysis of its translations")
+        missing.append(f"{folder}/analysis of its translations: no such file")
     return RunRecord(
         name=folder.name,
         config=read_or_note(read_mapping, folder / "config.yaml", missing),

@@ -36,7 +36,7 @@
     const prediction = alignment.predictions[at];
     const told = pair.querySelector(".told");
     const lines = targets.map((i) => sentence([
-      element("strong", shown(alignment.targets[i])), " is paid by ",
+      element("strong", shown(alignment.targets[i])), ": ",
       element("span", names[alignment.operators[i]], `operator ${alignment.operators[i]}`),
       ` at prediction ${at + 1}, cost ${money(alignment.target_costs[i])}`
         + (alignment.operators[i] === "skip_target" ? ` with δ = ${alignment.skip_target_penalty}` : ""),
