@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from axenat.evaluate.comparisons import mark_chosen, pairs_to_compare
+from axenat.evaluate.contrasts import all_pairs
 from axenat.evaluate.seed_table import seeds
 from axenat.evaluate.seeds import first_seeds, group_of, over_seeds
-from axenat.evaluate.study_record import StudyRecord
+from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.table_text import printed
 
 
@@ -94,6 +95,19 @@ def test_the_table_shows_mean_and_deviation_of_test_and_names_all_runs() -> None
 
 
 def test_pictures_and_examples_show_the_least_seed_of_each_run() -> None:
-    study = StudyRecord(name="demo", scores=mark_chosen([*CE, *AXE], []))
+    places = [
+        RunRecord(
+            name=each["run"],
+            config={
+                "corpus": each["corpus"],
+                "target_side": each["target_side"],
+                "objective": {"name": each["objective"]},
+            },
+        )
+        for each in (*CE, *AXE)
+    ]
+    study = StudyRecord(name="demo", runs=places, scores=mark_chosen([*CE, *AXE], []))
     assert [each["run"] for each in study.shown()] == ["ce-seed1", "axe-seed2"]
-    assert [(a["run"], b["run"]) for a, b in study.pairs()] == [("axe-seed2", "ce-seed2")]  # the first that both have
+    assert [(a["run"], b["run"]) for a, b in all_pairs(study)] == [
+        ("axe-seed2", "ce-seed2")
+    ]  # the first that both have

@@ -3,6 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from axenat.evaluate.comparisons import mark_chosen
 from axenat.evaluate.drawing import Drawing
 from axenat.evaluate.study_figures import FIGURES, draw
 from axenat.evaluate.study_record import RunRecord, StudyRecord
@@ -58,14 +59,12 @@ def test_position_confidence_is_dashed_blue_for_ce_and_solid_red_for_axe(drawing
         assert any("#d6502b" in style and "stroke-dasharray" not in style for style in styles)
 
 
-def test_ablations_stand_beside_cross_entropy_only_where_nothing_else_does(study: StudyRecord) -> None:
-    ablated = {"config": {**(study.run("axe-raw-d2").config or {}), "objective": {"name": "axe", "observe": "none"}}}
-    further = replace(study.run("axe-raw-d2"), name="axe-unobserved", **ablated)
+def test_an_ablation_never_stands_beside_cross_entropy(study: StudyRecord) -> None:
     score = {**next(score for score in study.scores if score["run"] == "axe-raw-d2"), "run": "axe-unobserved"}
-    more = replace(study, runs=[*study.runs, further], scores=[*study.scores, score])
-    assert len(draw("lengths", more).panels) == 2
-    others = [one for one in more.scores if one["objective"] != "axe" or one["run"] == "axe-unobserved"]
-    assert "axe-unobserved" in draw("lengths", replace(more, scores=others, choices=[])).panels[0]
+    marked = mark_chosen([*study.scores, {**score, "ablation": True}], study.choices)
+    assert len(draw("lengths", replace(study, scores=marked)).panels) == 2
+    others = [one for one in marked if one["objective"] != "axe" or one["run"] == "axe-unobserved"]
+    assert not draw("lengths", replace(study, scores=others)).panels
 
 
 def test_the_alignment_shows_every_target_every_top_token_and_the_cost(drawings: Drawings) -> None:

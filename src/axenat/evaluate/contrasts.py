@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from axenat.evaluate.comparisons import pairs_to_compare
+from axenat.evaluate.seeds import group_of
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import of_ablation
 from axenat.evaluate.table_parts import place as place_of
 from axenat.evaluate.tables import OBJECTIVE_LABELS
 
@@ -23,23 +24,21 @@ def named(study: StudyRecord, place: Place) -> str:
 
 
 def representatives(study: StudyRecord, place: Place, objective: str) -> list[Record]:
-    """Scores of the chosen runs there; ablations stand for themselves, unless there is nothing else."""
-    chosen = [
+    """Scores of the chosen runs there, which ablations never are."""
+    return [
         score
         for score in study.shown()
         if score["objective"] == objective and (score["corpus"], score["target_side"]) == place
     ]
-    plain = [score for score in chosen if not of_ablation(study.run(score["run"]))]
-    return plain or chosen
 
 
 def pairs(study: StudyRecord, place: Place) -> list[tuple[Record, Record]]:
-    """(AXE, CE) there."""
-    return [
-        (axe, cross_entropy)
-        for axe in representatives(study, place, "axe")
-        for cross_entropy in representatives(study, place, "masked")
-    ]
+    """(AXE, CE) there; of runs that are repeated, the first seed that both have."""
+    here = [score for score in study.first_split() if (score["corpus"], score["target_side"]) == place]
+    found: dict[tuple[str, ...], tuple[Record, Record]] = {}
+    for pair in pairs_to_compare(sorted(here, key=lambda score: score.get("seed") or 0)):
+        found.setdefault(tuple(group_of(score) or score["run"] for score in pair), pair)
+    return list(found.values())
 
 
 def all_pairs(study: StudyRecord) -> list[tuple[Record, Record]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from axenat.evaluate.beside_paper import beside, cells, columns, likewise, notes, published_bleu, unlike_paper
 from axenat.evaluate.paper import SystemRow, Values
+from axenat.evaluate.seeds import may_be_paired
 from axenat.evaluate.study_record import Record, StudyRecord
 from axenat.evaluate.table_parts import SYSTEMS, caption, chosen_on_test, label, unscored
 from axenat.evaluate.table_text import Table, interval, number, text
@@ -136,6 +137,8 @@ def target_sides(study: StudyRecord) -> Table:
         groups.setdefault((score["corpus"], score["objective"], str(_model(study, score))), []).append(score)
     for (corpus, objective, _), same in groups.items():
         for pair in product(*([score for score in same if score["target_side"] == side] or [{}] for side in SIDES)):
+            if all(pair) and not may_be_paired(*pair):
+                continue
             row: dict[str, Any] = {"corpus": corpus, "model": label(objective)}
             for side, score in zip(SIDES, pair, strict=True):
                 row |= {f"{side}_{key}": score.get(key) for key in ("run", "bleu", "bleu_low", "bleu_high")}
