@@ -99,7 +99,7 @@ def _results(study: StudyRecord) -> list[dict[str, Any]]:
 
 
 def by_run(missing: Sequence[str]) -> list[str]:
-    """What is not there of one run is one sentence, in the place of the first; of no run at all nothing more is said."""
+    """What is not there of one run is one sentence, in the place of the first; of a run that has not begun, no more."""
     gone = {where for where, absent, _ in (sentence.partition(": no such folder") for sentence in missing) if absent}
     told: dict[str, list[str]] = {}
     for sentence in missing:
