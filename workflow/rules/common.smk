@@ -107,7 +107,10 @@ def records_of_table(wildcards):
 
 
 def files_of_table(table):
-    return [layout.table_file(table, ending) for ending in ("md", "csv", "tex")]
+    """In all its forms, and its picture where there is a rule that draws it."""
+    drawn = "figure" in [rule.name for rule in workflow.rules] and table in layout.FIGURE_NAMES
+    forms = [layout.table_file(table, ending) for ending in ("md", "csv", "tex")]
+    return [*forms, *([f"results/figures/{table}.svg"] if drawn else [])]
 
 
 def tell_lacking():
