@@ -131,6 +131,6 @@ def test_another_sentence_takes_the_place_of_the_first(visit: Visit) -> None:
 def test_a_finger_is_as_good_as_a_mouse(browser: Any, path: Path) -> None:
     with visiting(browser, path, 390, touch=True) as visit:
         visit.page.locator("#pair-0 [data-target='4']").tap()
-        assert "Target 5: ." in visit.page.locator(TOLD).inner_text()
+        assert ".: align at prediction 5, cost 0.70" in visit.page.locator(TOLD).inner_text()
         box = visit.page.locator(TOLD).bounding_box()
         assert box and box["y"] + box["height"] <= 800  # in the window, without scrolling

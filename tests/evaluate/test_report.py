@@ -157,10 +157,12 @@ def test_the_page_says_what_a_table_misses(study: StudyRecord, drawings: Drawing
 def test_what_is_not_there_of_one_run_is_one_sentence() -> None:
     gone = [f"results/runs/{path}: no such file" for path in ("a/test/x.json", "b/tuned.json", "a/tuned.json")]
     damaged = "results/runs/a/history.jsonl: not valid"
-    assert by_run([gone[0], damaged, *gone[1:], "results/x.json: no such file"]) == [
+    nothing = ["results/runs/c/x.json: no such file", "results/runs/c: no such folder; it has not begun"]
+    assert by_run([gone[0], damaged, *gone[1:], *nothing, "results/x.json: no such file"]) == [
         "results/runs/a: no test/x.json, tuned.json",
         damaged,
         "results/runs/b: no tuned.json",
+        nothing[1],
         "results/x.json: no such file",
     ]
 

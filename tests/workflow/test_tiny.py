@@ -195,7 +195,7 @@ def test_a_missing_input_stops_with_its_name_and_leaves_nothing_half_written(fin
 
 
 def test_a_study_that_fails_leaves_a_report_of_what_there_is(finished, tmp_path_factory):
-    """A run is lost and cannot be made again: the log says why, and so does the page."""
+    """A run is lost and cannot be made again, for its data is damaged: the log says why, and so does the page."""
     folder = tmp_path_factory.mktemp("failed") / "study"
     shutil.copytree(finished.folder, folder, symlinks=True)
     failed = copy.copy(finished)
@@ -208,5 +208,5 @@ def test_a_study_that_fails_leaves_a_report_of_what_there_is(finished, tmp_path_
     assert "What there is so far, and what is missing: results/so-far/report.html" in done.stdout + done.stderr
     page = (folder / "results/so-far/report.html").read_text()
     top = page[: page.index('id="overview"')]
-    assert "logs/train/ce-raw.log: axenat train: " in top and "train.safetensors" in top
-    assert "axe-distilled" in page and "no score of ce-raw" in page
+    assert re.search(r"logs/train/.*\.log: axenat train: .*train\.safetensors: not a whole id file", top)
+    assert "ce-raw" in top and "axe-distilled" in page

@@ -98,11 +98,15 @@ def _results(study: StudyRecord) -> list[dict[str, Any]]:
 
 
 def by_run(missing: Sequence[str]) -> list[str]:
-    """What is not there of one run is one sentence, in the place of the first."""
+    """What is not there of one run is one sentence, in the place of the first; of a run that has not begun, no more."""
+    gone = {where for where, absent, _ in (sentence.partition(": no such folder") for sentence in missing) if absent}
     told: dict[str, list[str]] = {}
     for sentence in missing:
-        absent = re.fullmatch(r"(.*\bruns/[^/]+)/(.+): no such file", sentence)
-        told.setdefault(absent[1] if absent else sentence, []).extend([absent[2]] if absent else [])
+        file = re.fullmatch(r"(.*\bruns/[^/]+)/(.+): no such file", sentence)
+        if not file:
+            told.setdefault(sentence, [])
+        elif file[1] not in gone:
+            told.setdefault(file[1], []).append(file[2])
     return [f"{where}: no {', '.join(dict.fromkeys(files))}" if files else where for where, files in told.items()]
 
 
