@@ -34,7 +34,8 @@ def alignment_figure(alignment: Mapping[str, Any], title: str = "") -> Figure:
         axes.set_axis_off()
         axes.set_xlim(-0.95, width)
         axes.set_ylim(bottom - 0.4, top)
-        axes.text(-0.9, TARGET_TOP + 0.2, title, va="center", fontsize=10.5, fontweight="bold")
+        if title:
+            axes.text(-0.9, TARGET_TOP + 0.2, title, va="center", fontsize=10.5, fontweight="bold")
         _draw_names(axes, num_ranks)
         for index in range(len(targets)):
             _draw_target(axes, alignment, index, pitch)
