@@ -14,3 +14,7 @@ def test_one_slow_round_is_outvoted() -> None:
     seconds = {"slow": [2.0, 2.0, 60.0], "fast": [1.0, 1.0, 30.0]}
     assert medians(seconds) == {"slow": 2.0, "fast": 1.0}
     assert ratio(seconds, "slow", "fast") == 2.0
+
+
+def test_a_ratio_is_the_median_of_the_rounds_own() -> None:
+    assert ratio({"a": [2.0, 30.0, 3.0], "b": [1.0, 10.0, 100.0]}, "a", "b") == 2.0

@@ -206,9 +206,13 @@ def tables(study: Study, ending: str) -> list[str]:
     return [table_file(name, ending) for name in study.tables]
 
 
+def figure_file(figure: str) -> str:
+    return f"results/figures/{figure}.svg"
+
+
 def figures() -> list[str]:
     """The same for every study: one without records says in words what is missing."""
-    return [f"results/figures/{name}.svg" for name in FIGURE_NAMES]
+    return list(map(figure_file, FIGURE_NAMES))
 
 
 def figure_runs(study: Study, figure: str) -> list[str]:

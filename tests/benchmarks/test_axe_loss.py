@@ -5,7 +5,7 @@ import json
 import pytest
 
 from axenat.config import ModelConfig
-from benchmarks import axe_loss, measure
+from benchmarks import axe_loss
 
 
 @pytest.fixture
@@ -33,7 +33,3 @@ def big() -> object:
 
 def test_the_peak_is_what_the_function_adds() -> None:
     assert 190 < measure.peak_megabytes(big) < 450  # the bytes, once more while they are copied
-
-
-def test_a_ratio_is_the_median_of_the_rounds_own() -> None:
-    assert measure.ratio({"a": [2.0, 30.0, 3.0], "b": [1.0, 10.0, 100.0]}, "a", "b") == 2.0

@@ -112,7 +112,7 @@ def records_of_table(wildcards):
 
 def files_of_table(table):
     """With the figure of the same name, where there is one."""
-    figure = [path for path in layout.figures() if path.endswith(f"/{table}.svg")]
+    figure = [layout.figure_file(table)] if table in layout.FIGURE_NAMES else []
     return [*(layout.table_file(table, ending) for ending in ("md", "csv", "tex")), *figure]
 
 
