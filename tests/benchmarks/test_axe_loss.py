@@ -5,7 +5,7 @@ import json
 import pytest
 
 from axenat.config import ModelConfig
-from benchmarks import axe_loss
+from benchmarks import axe_loss, measure
 
 
 @pytest.fixture
