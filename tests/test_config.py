@@ -165,6 +165,21 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("corpora__demo__distil__teacher", "ce", ["distil.teacher: ce must be a left_to_right run on the raw side"]),
         ("runs__teacher__target_side", "distilled", ["distil.teacher: teacher must be a left_to_right run on the raw"]),
         ("corpora__demo__distil", None, ["runs.ce.target_side is distilled", "corpora.demo has no distil section"]),
+        # weights that do not fit, and runs that wait for themselves
+        ("runs__ce__start_from", "x", ["runs.ce.start_from: unknown run 'x'; known are teacher, ce, axe-delta1"]),
+        ("runs__ce__start_from", "axe", ["runs.ce.start_from: unknown run 'axe'"]),
+        ("runs__ce__start_from", "ce", ["runs.ce.start_from: ce itself waits for ce"]),
+        ("runs__teacher__start_from", "ce", ["runs.teacher.start_from: ce itself waits for teacher"]),
+        (
+            "runs__ce",
+            {"recipe": "small", "corpus": "own", "start_from": "teacher"},
+            ["runs.ce.start_from: teacher is of corpus demo, must be of own"],
+        ),
+        (
+            "runs__ce",
+            {"recipe": "small", "start_from": "teacher", "model": {"hidden": 7}},
+            ["runs.ce.start_from: model.hidden of teacher is ", "must be 7"],
+        ),
         # grids
         ("runs__axe__train", {"peak_lr": [0.1, 0.2]}, ["runs.axe has more than one grid", "peak_lr"]),
         ("runs__axe__objective__skip_target_penalty", [], ["runs.axe: the grid of skip_target_penalty is empty"]),

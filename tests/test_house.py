@@ -22,6 +22,7 @@ FLOORS = [
         "corpus_config",
         "recipe",
         "presets",
+        "links",
         "study",
         "layout",
         "jobs",

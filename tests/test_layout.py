@@ -39,6 +39,12 @@ def test_only_the_target_side_of_train_is_ever_distilled() -> None:
     assert layout.ids(STUDY, "ce", "valid") == layout.ids(STUDY, "teacher", "valid")
 
 
+def test_a_training_begins_with_the_weights_of_the_run_that_it_names_or_with_none() -> None:
+    warm = parse_study(study(runs__ce__start_from="teacher"))
+    assert layout.start(warm, "ce") == ["results/runs/teacher/model.safetensors"]
+    assert layout.start(STUDY, "ce") == layout.start(warm, "teacher") == []
+
+
 def test_shards_are_counted_from_one_and_come_in_order() -> None:
     for ending in ("target", "json"):
         assert layout.shards(STUDY, "demo", ending) == [

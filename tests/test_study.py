@@ -126,6 +126,8 @@ RUNS = ("teacher", "ce", "axe-delta1", "axe-delta2.5")
         ("recipes__small__decode", {"also": ["ell1", "beam1", "ell5-t4"]}, set()),
         ("runs__ce__train", {"peak_lr": 0.1}, {("runs", "ce", "config")}),
         ("runs__ce__seed", 5, {("runs", "ce", "config")}),
+        ("runs__ce__start_from", "teacher", {("runs", "ce", "config")}),
+        ("runs__ce__start_from", None, set()),
         # a key that an objective does not read does not matter to it
         ("runs__ce__objective", {"skip_target_penalty": 3}, set()),
         ("runs__teacher__objective__observe", "none", set()),

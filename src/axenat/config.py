@@ -186,6 +186,7 @@ class RunConfig:
     objective: ObjectiveConfig
     target_side: str = "raw"
     seed: int = 1
+    start_from: str | None = None  # a run whose weights are the first ones
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     decode: DecodeConfig = field(default_factory=DecodeConfig)

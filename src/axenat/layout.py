@@ -102,6 +102,12 @@ def ids(study: Study, run: str, split: str) -> str:
     return f"results/corpora/{config.corpus}/{variant}/{split}.safetensors"
 
 
+def start(study: Study, run: str) -> list[str]:
+    """The weights that a training begins with; most begin with random ones."""
+    first = study.runs[run].start_from
+    return [f"results/runs/{first}/model.safetensors"] if first else []
+
+
 def subwords(corpus: str) -> list[str]:
     return [f"results/corpora/{corpus}/subwords/{name}" for name in SUBWORD_FILES]
 

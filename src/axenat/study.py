@@ -9,6 +9,7 @@ from typing import Any
 
 from axenat.config import PAPER_COLUMNS, TABLE_NAMES, ObjectiveConfig, RunConfig
 from axenat.corpus_config import SPLITS, CorpusConfig
+from axenat.links import check_links
 from axenat.presets import PRESETS
 from axenat.recipe import Selection, origin_of, published, selection_of, with_steps
 from axenat.records import ConfigError, as_plain, build, check_part, merge, one_of
@@ -108,6 +109,8 @@ def _run_section(study: Study, name: str, stage: str) -> dict[str, Any]:
         return {"run": name, "tuned_key": study.runs[name].tuned_key, **decode}
     for key in UNUSED_KEYS[study.runs[name].objective.name]:
         del run["objective"][key]
+    if run["start_from"] is None:  # as runs were written before there was the key
+        del run["start_from"]
     corpus = study.corpus_of(name)
     languages = {"source_language": corpus.source_language, "target_language": corpus.target_language}
     return {"run": name, **run, **languages, "joint": corpus.subwords.joint}
@@ -184,7 +187,7 @@ def parse_study(values: Any) -> Study:
         tables=_tables(values.get("tables")),
         published=column,
     )
-    _check_references(study)
+    check_links(study)
     return study
 
 
@@ -276,23 +279,3 @@ def _check_grid_is_read(run: str, key: str, objective: Any) -> None:
     if key in unused:
         read = [item.name for item in fields(ObjectiveConfig) if item.name not in ("name", *unused)]
         raise ConfigError(f"runs.{run}: a grid of {key}, which {objective} does not read; it reads {', '.join(read)}")
-
-
-def _check_references(study: Study) -> None:
-    """Names that point to other names must find them."""
-    for name, run in study.runs.items():
-        if run.corpus not in study.corpora:
-            known = ", ".join(study.corpora)
-            raise ConfigError(f"runs.{name}.corpus: unknown corpus {run.corpus!r}; known are {known}")
-        if run.target_side == "distilled" and study.corpora[run.corpus].distil is None:
-            raise ConfigError(f"runs.{name}.target_side is distilled, but corpora.{run.corpus} has no distil section")
-    for name, corpus in study.corpora.items():
-        if corpus.distil is None:
-            continue
-        teacher = study.runs.get(corpus.distil.teacher)
-        where = f"corpora.{name}.distil.teacher"
-        if teacher is None:
-            known = ", ".join(study.runs)
-            raise ConfigError(f"{where}: unknown run {corpus.distil.teacher!r}; known are {known}")
-        if teacher.objective.name != "left_to_right" or teacher.target_side != "raw" or teacher.corpus != name:
-            raise ConfigError(f"{where}: {corpus.distil.teacher} must be a left_to_right run on the raw side of {name}")

@@ -25,6 +25,7 @@ from axenat.stages import (
     translate,
     tune,
 )
+from axenat.train.start import start_from
 from tests import tiny
 
 GRAMMAR = {"seed": 3, "train": 60, "valid": 6, "test": 6}
@@ -110,7 +111,7 @@ class House:
             out=self.corpus / f"{split}.safetensors",
         )
 
-    def write_config(self, folder, name: str, **train) -> None:
+    def write_config(self, folder, name: str, start: str | None = None, **train) -> None:
         config = tiny.run_config(
             OBJECTIVES[name],
             model={"max_positions": 128},
@@ -120,12 +121,13 @@ class House:
         )  # fmt: skip
         plain = as_plain(config)
         decode = plain.pop("decode")
-        write_yaml(folder / "config.yaml", {"run": name, **plain, **LANGUAGES, "joint": True})
+        write_yaml(folder / "config.yaml", {"run": name, **plain, "start_from": start, **LANGUAGES, "joint": True})
         write_yaml(folder / "decode.yaml", {"run": name, "tuned_key": config.tuned_key, **decode})
 
-    def train(self, folder) -> None:
+    def train(self, folder, **flags) -> None:
         ids = {split: self.corpus / f"{split}.safetensors" for split in ("train", "valid")}
-        run(train, config=folder / "config.yaml", **ids, subwords=self.subwords, out=folder, threads=1, device="cpu")
+        flags = {"subwords": self.subwords, "out": folder, "threads": 1, "device": "cpu", **flags}
+        run(train, config=folder / "config.yaml", **ids, **flags)
 
     def tune(self, folder, out) -> None:
         run(tune, model=folder, source=self.data / "valid.en", references=self.references("valid"), out=out)
@@ -247,6 +249,33 @@ def test_a_model_refuses_codes_or_a_vocabulary_that_lost_lines(house, tmp_path, 
     write_lines(folder / name, lines[: len(lines) // 2] or ["another 1"])  # some are empty
     with pytest.raises(UserError, match=rf"{name} is not the file that model.safetensors was made with"):
         run(translate, model=folder)
+
+
+def test_a_training_starts_from_the_weights_of_the_run_that_it_names(house, tmp_path) -> None:
+    """A step at the least rate, 1e-7, leaves them where they were but for its last digits; the length head is new."""
+    teacher = house.runs["teacher"] / "model.safetensors"
+    house.write_config(tmp_path, "axe", start="teacher", steps=1, peak_lr=1e-12, validate_every=1)
+    house.train(tmp_path, start_from=teacher)
+    started = load_file(next((tmp_path / "checkpoints").glob("step-*.safetensors")))
+    for name, weight in load_file(teacher).items():
+        np.testing.assert_allclose(started.pop(name), weight, rtol=0, atol=2e-7)
+    assert list(started) == ["lengths.weight"]
+    with pytest.raises(UserError, match="--start-from must give one model, that of teacher, as start_from says; got 0"):
+        house.train(tmp_path)
+    house.write_config(tmp_path, "axe", steps=1)
+    with pytest.raises(UserError, match="--start-from must give nothing, for start_from is not set; got 1"):
+        house.train(tmp_path, start_from=teacher)
+
+
+def test_weights_of_another_vocabulary_are_no_start(house, tmp_path) -> None:
+    subwords = tmp_path / "subwords"
+    shutil.copytree(house.subwords, subwords)
+    write_lines(subwords / "vocab.target", read_lines(subwords / "vocab.target")[:-1])
+    model = torch.nn.Linear(2, 2)
+    with pytest.raises(UserError, match=r"vocab\.target is not the file that model\.safetensors was made with"):
+        start_from(model, house.runs["teacher"] / "model.safetensors", subwords)
+    with pytest.raises(UserError, match=r"does not fit the model of config\.yaml: bias is on one side only"):
+        start_from(model, house.runs["teacher"] / "model.safetensors", house.subwords)
 
 
 def test_two_trainings_do_not_share_a_folder(house, tmp_path, monkeypatch) -> None:

@@ -35,6 +35,7 @@ rule train:
         train=of_run(layout.ids, "train"),
         valid=of_run(layout.ids, "valid"),
         subwords=subwords_of_run,
+        start=of_run(layout.start),
     output:
         history="results/runs/{run}/history.jsonl",
         best="results/runs/{run}/best.json",
@@ -57,7 +58,7 @@ rule train:
         ENVIRONMENT
     shell:
         "axenat train --config {input.config} --train {input.train} --valid {input.valid}"
-        " --subwords {params.subwords} --out {params.folder} --threads {threads} 2> {log}"
+        " --subwords {params.subwords} --start-from {input.start} --out {params.folder} --threads {threads} 2> {log}"
 
 
 rule average:

@@ -21,6 +21,7 @@ from axenat.train.devices import use_threads
 from axenat.train.loop import train
 from axenat.train.ranks import joined
 from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
+from axenat.train.start import start_from
 
 log = logging.getLogger(__name__)
 LOCK_SECONDS = 30.0  # workers of a killed training hold its lock until they notice
@@ -31,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", type=Path, required=True, help="ids of the train split")
     parser.add_argument("--valid", type=Path, required=True, help="ids of the valid split")
     parser.add_argument("--subwords", type=Path, required=True, help="folder with the vocabularies")
+    parser.add_argument("--start-from", type=Path, nargs="*", default=[], metavar="MODEL",
+                        help="model.safetensors of the run that start_from names; none: random weights")  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
@@ -52,13 +55,15 @@ def main(args: argparse.Namespace) -> None:
         corpus.verify()
     objective = objective_of(folder.run.objective)
     model = seeded_model(folder.run.seed, lambda: new_model(folder, objective, source_vocab, target_vocab))
+    for path in _start(folder.run.start_from, args.start_from):
+        start_from(model, path, args.subwords)
     with joined(args.device) as (ranks, device):
         workers = (2 if device.type == "cuda" else 0) if args.workers is None else args.workers
         setting = Setting(
             folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device,
             ranks, workers, 60 * args.save_minutes,
         )  # fmt: skip
-        mark = fingerprint(read_yaml(args.config), args.train, args.valid)
+        mark = fingerprint(read_yaml(args.config), args.train, args.valid, *args.start_from)
         if _is_finished(args.out, mark):
             log.info("%s is trained already; delete its best.json to train it again", args.out)
             return
@@ -73,6 +78,14 @@ def main(args: argparse.Namespace) -> None:
             write_json(args.out / "provenance.json", provenance(device, args.train))
             write_json(args.out / "best.json", {"run": folder.name, "fingerprint": mark, "checkpoints": state.best})
             forget_states(setting.folder, state)
+
+
+def _start(named: str | None, paths: list[Path]) -> list[Path]:
+    """One path, if the configuration names a run to start from; a run that tells otherwise than it was is of no use."""
+    if len(paths) != (named is not None):
+        wanted = f"one model, that of {named}, as start_from says" if named else "nothing, for start_from is not set"
+        raise UserError(f"--start-from must give {wanted}; got {len(paths)}")
+    return paths
 
 
 def _is_finished(out: Path, mark: str) -> bool:

@@ -54,17 +54,18 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return dict(model.named_parameters())
 
 
-def load_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+def load_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path, *, may_lack: Iterable[str] = ()) -> None:
+    """All weights; those that either side may lack stay as they are."""
     parameters = weights_of(model)
-    if tensors.keys() != parameters.keys():
-        odd = sorted(tensors.keys() ^ parameters.keys())[0]
-        raise UserError(f"{path} does not fit the model of its config.yaml: {odd} is on one side only")
+    odd = sorted((tensors.keys() ^ parameters.keys()) - set(may_lack))
+    if odd:
+        raise UserError(f"{path} does not fit the model of config.yaml: {odd[0]} is on one side only")
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            if parameter.shape != tensors[name].shape:
-                sizes = f"{tuple(tensors[name].shape)} instead of {tuple(parameter.shape)}"
-                raise UserError(f"{path} does not fit the model of its config.yaml: {name} is {sizes}")
-            parameter.copy_(tensors[name])
+        for name in tensors.keys() & parameters.keys():
+            if parameters[name].shape != tensors[name].shape:
+                sizes = f"{tuple(tensors[name].shape)} instead of {tuple(parameters[name].shape)}"
+                raise UserError(f"{path} does not fit the model of config.yaml: {name} is {sizes}")
+            parameters[name].copy_(tensors[name])
 
 
 @dataclass(slots=True)
