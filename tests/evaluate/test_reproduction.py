@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from axenat.evaluate.reproduction import MARK, Departure, departures, differences, package_texts
 from axenat.evaluate.study_record import RunRecord
 from axenat.presets import PRESETS
@@ -60,6 +62,13 @@ def test_each_key_that_differs_is_told_once_with_the_runs_of_each_value() -> Non
     (steps,) = differences([run("a", steps=5000), run("b", steps=5000), run("c"), run("d", steps=10)])
     assert (steps.key, steps.paper) == ("train.steps", "300,000")
     assert steps.ours == (("5,000", ("a", "b")), ("10", ("d",)))
+
+
+def test_a_run_that_starts_from_another_says_so_first() -> None:
+    warm = run("warm", steps=10)
+    first, second = differences([replace(warm, config={**warm.config, "start_from": "teacher"}), run("cold")])
+    assert (first.key, first.paper) == ("start_from", "random weights") and second.key == "train.steps"
+    assert first.ours == (("weights of teacher", ("warm",)),)
 
 
 def test_a_student_of_the_teachers_size_differs() -> None:

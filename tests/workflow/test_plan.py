@@ -79,6 +79,13 @@ def test_a_single_file_is_a_target_of_its_own(workshop):
     assert "distil" not in plan
 
 
+def test_a_run_that_starts_from_another_waits_for_its_weights_alone(workshop):
+    overlay = workshop.overlay("runs: {ce-raw: {start_from: teacher}}")
+    plan = workshop.plan("results/runs/ce-raw/best.json", "--configfile", overlay)
+    assert plan["train_teacher"] == plan["average_teacher"] == {"run=teacher"}
+    assert plan["train"] == {"run=ce-raw"} and "tune_teacher" not in plan
+
+
 def test_the_workflow_passes_snakemakes_own_lint(workshop):
     done = workshop.snakemake("--lint")
     assert done.returncode == 0, done.stderr

@@ -99,14 +99,17 @@ def differences(runs: Sequence[RunRecord]) -> list[Difference]:
                 values.setdefault(different[key, paper], []).append(run)
         ours = tuple((value, tuple(names)) for value, names in values.items())
         found.append(Difference(key=key, paper=paper, ours=ours))
-    return sorted(found, key=lambda one: SECTIONS.index(one.key.partition(".")[0]))
+    order = ("start_from", *SECTIONS)
+    return sorted(found, key=lambda one: order.index(one.key.partition(".")[0]))
 
 
 def _from_preset(run: RunRecord) -> dict[tuple[str, str], str]:
-    """(Key, the paper's value): the run's. Students are of size base, teachers of either."""
+    """(Key, the paper's value): the run's. Students are of size base, teachers of either; all start at random."""
     settings = {**(run.config or {}), "decode": run.decode or {}}
     names = ("base", "large") if run.objective == "left_to_right" else ("base",)
-    return min((_compared(settings, PRESETS[name]) for name in names), key=len)
+    start = settings.get("start_from")
+    first = {("start_from", "random weights"): f"weights of {start}"} if start else {}
+    return first | min((_compared(settings, PRESETS[name]) for name in names), key=len)
 
 
 def _compared(settings: Record, preset: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], str]:
