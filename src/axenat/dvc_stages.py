@@ -19,7 +19,7 @@ CONFIG, VERSIONS = "config/config.yaml", "workflow/stage_versions.yaml"
 FIRST_LINE = "# Written by `axenat describe` from config/config.yaml; `snakemake` writes it anew after a changed study."
 HEADER = f"""{FIRST_LINE}
 # A stage is a rule of the workflow, and its command asks Snakemake for the stage's files: `persist` keeps DVC from
-# deleting them before Snakemake has looked. Raw text belongs to data.dvc, what a clock says to nobody: docs/versions.md.
+# deleting them before Snakemake has looked. Raw text belongs to data.dvc, what a clock says to none: docs/versions.md.
 # SMK_EXTRA=--forcerun=train dvc repro -f -s train@ce-raw forces a rerun.
 """
 CORPUS, RUN = "results/corpora/${item}", "results/runs/${key}"
