@@ -28,8 +28,8 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _touch() -> None:
-    """Without hooks: there is nothing new to publish or to record."""
-    command = ["snakemake", "--cores", "1", "--touch", "--no-hooks", "--quiet", "all", "--", "all"]
+    """All jobs, so that Snakemake knows the parameters of each; without hooks, since there is nothing new to tell."""
+    command = ["snakemake", "--cores", "1", "--touch", "--forceall", "--no-hooks", "--quiet", "all", "--", "all"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         reason = " ".join(done.stderr.split())[-300:]
