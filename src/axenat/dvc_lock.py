@@ -28,7 +28,7 @@ def recorded(lock: Path, data: Path | None = None) -> dict[str, str]:
     stages = require(lock, read_mapping(lock), "stages")["stages"]
     outs = [out for stage in stages.values() for out in stage.get("outs", [])]
     outs += require(data, read_mapping(data), "outs")["outs"] if data else []
-    return {str(out["path"]): str(out["md5"]) for out in outs}
+    return {str(out["path"]): str(out["md5"]) for out in outs if "md5" in out}
 
 
 def differences(outs: Mapping[str, str]) -> Iterator[Difference]:
@@ -70,7 +70,7 @@ def listing_of(folder: Path, ignored: frozenset[str]) -> dict[str, str]:
 
 def md5_of_listing(listing: Mapping[str, str]) -> str:
     """As DVC sums up a folder: the md5 of the JSON of its sorted listing."""
-    rows = [{"md5": md5, "relpath": name} for name, md5 in sorted(listing.items(), key=lambda row: row[0].split("/"))]
+    rows = [{"md5": md5, "relpath": name} for name, md5 in sorted(listing.items())]
     return hashlib.md5(json.dumps(rows).encode(), usedforsecurity=False).hexdigest() + ".dir"
 
 

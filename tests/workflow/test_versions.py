@@ -159,7 +159,7 @@ def test_a_clone_adopts_pulled_results_and_still_sees_what_changes(finished, tmp
     plan = clone.plan("all")
     assert plan["train"] == {"run=axe-delta2"} and "train_teacher" not in plan and "clean" not in plan
     done = clone.run("axenat", "adopt")
-    assert done.returncode == 2 and "configure_run@axe-delta2" in done.stderr and "dvc status" in done.stderr
+    assert done.returncode == 2 and "configure_run@axe-delta2" in done.stderr and "see dvc status" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

@@ -11,6 +11,8 @@ import subprocess
 from axenat.dvc_command import dvc
 from axenat.files import UserError
 
+MOST_NAMED = 5
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remote", help="where to pull from (default: DVC's default remote, else its local cache)")
@@ -21,8 +23,8 @@ def main(args: argparse.Namespace) -> None:
     dvc(*(["pull", "--quiet", *remote] if remote or dvc("remote", "list").strip() else ["checkout", "--quiet"]))
     changed = json.loads(dvc("status", "--json"))
     if changed:
-        words = "what is there is not what dvc.lock records, so that it has to be run; see dvc status"
-        raise UserError(f"{', '.join(changed)}: {words}")
+        named = ", ".join([*list(changed)[:MOST_NAMED], *(["..."] if len(changed) > MOST_NAMED else [])])
+        raise UserError(f"not as dvc.lock records it, so that it has to be run: {named}; see dvc status")
     _touch()
     print("All results are as dvc.lock records them; Snakemake takes them as made.")
 
