@@ -41,7 +41,10 @@ STAGES = {
     "report": "one HTML page of all of it",
     "report_so_far": "tables, figures and page of an unfinished study",
     "publish": "send runs and scores to MLflow",
+    "describe": "write dvc.yaml, the study as stages of DVC",
     "record": "write the versions of all results to dvc.lock",
+    "adopt": "pull results that are recorded in dvc.lock, and have Snakemake take them as made",
+    "verify": "compare results with dvc.lock, file by file",
 }
 
 

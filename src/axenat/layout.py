@@ -163,7 +163,8 @@ def choices(study: Study) -> list[str]:
     return [f"results/choices/{grid}.json" for grid in study.grids]
 
 
-SPEED = "results/speed/speed.json"
+# What a clock said, and which machine and software made the runs: never the same twice, and never in DVC's keeping.
+SPEED, MACHINE = "results/speed/speed.json", "results/speed/machine.html"
 # What tables read, beside config.yaml and tuned.json of their runs.
 SCORED, ANALYSED = ("scores", "choices"), ("scores", "choices", "analyses")
 TABLE_RECORDS: dict[str, tuple[str, ...]] = {

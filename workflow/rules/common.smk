@@ -9,6 +9,7 @@ from snakemake.cli import get_argument_parser
 from axenat import layout, needs
 from axenat.config import PAPER_ITEMS, TABLE_NAMES
 from axenat.corpus_config import SPLITS
+from axenat.dvc_stages import check_described
 from axenat.files import UserError, read_yaml
 from axenat.jobs import jobs_of
 from axenat.study import parse_study
@@ -24,6 +25,9 @@ def or_refuse(function, *arguments):
 
 
 STUDY = or_refuse(parse_study, config)
+INSIDE_DVC = "DVC_STAGE" in os.environ
+if INSIDE_DVC:
+    or_refuse(check_described)
 VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 PAPER = os.path.relpath(os.path.join(workflow.basedir, "..", "config/paper.yaml"))
@@ -136,6 +140,8 @@ def asked_for():
 
 def publish():
     """Mirror the files to MLflow; a store that is away never fails a workflow."""
+    if os.environ.get("DVC_STAGE", "report") != "report":  # DVC starts a workflow for each stage; the last tells it all
+        return
     further = ["--further", *further_outputs("score.json")]
     subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs, *further])
 
@@ -170,9 +176,10 @@ def report_so_far():
 
 
 def record():
-    """Write dvc.lock, if all of the study that dvc.yaml describes is up to date, and not from inside DVC."""
+    """Write dvc.yaml and dvc.lock, if all of the study in config/config.yaml is up to date, and not from inside DVC."""
     asked = workflow.dag_settings
     whole = set(asked.targets) <= {"all"} and not (asked.until or asked.omit_from or asked.batch)
-    if whole and os.path.exists("dvc.yaml") and "DVC_STAGE" not in os.environ:
+    if whole and os.path.exists("dvc.yaml") and not INSIDE_DVC:
         if STUDY == parse_study(read_yaml("config/config.yaml")):
+            subprocess.run(["axenat", "describe"])
             subprocess.run(["axenat", "record"])

@@ -78,12 +78,14 @@ rule report:
         tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
         origins=layout.origins(STUDY),
     output:
-        report(
+        page=report(
             "results/report.html",
             caption="../report/page.rst",
             category="Report",
             labels={"page": "the whole study"},
         ),
+        # Never the same twice: no file that DVC keeps depends on it.
+        machine=layout.MACHINE,
     params:
         version=VERSIONS["report"],
         study=STUDY.name,
@@ -103,4 +105,4 @@ rule report:
         "axenat report --study-name {params.study:q} --note={params.note:q} --runs {params.runs} --summary {input.summary}"
         " --scores {input.scores} --further {input.further} --choices {input.choices} --origins {input.origins}"
         " --tables {input.tables} --figures {input.figures} --documents {params.documents:q} --jobs {params.jobs:q}"
-        " --out {output} 2> {log}"
+        " --machine {output.machine} --out {output.page} 2> {log}"

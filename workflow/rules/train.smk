@@ -39,6 +39,7 @@ rule train:
     output:
         history="results/runs/{run}/history.jsonl",
         best="results/runs/{run}/best.json",
+        curve="results/runs/{run}/valid.csv",
         provenance="results/runs/{run}/provenance.json",
     wildcard_constraints:
         run=one_of(STUDY.students),

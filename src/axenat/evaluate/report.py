@@ -1,4 +1,4 @@
-"""The report of a study: one HTML page that needs nothing but a browser."""
+"""The report of a study: one HTML page that needs nothing but a browser, and one of what no two machines agree on."""
 
 import json
 import re
@@ -23,6 +23,7 @@ from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparis
 from axenat.evaluate.verdicts import verdicts
 
 MAX_EXAMPLES = 8
+CLOCK = "speed"  # the table of what a clock said
 APART = ("training", "alignment", "corpora")  # items with a section of their own
 
 
@@ -35,6 +36,7 @@ class Surroundings:
     data: Record | None = None  # what data.dvc pins
     failures: Sequence[str] = ()
     so_far: bool = False  # the study is not done
+    machine_link: str = ""  # the other page, seen from this one
 
 
 def render_report(
@@ -43,11 +45,10 @@ def render_report(
     figures: Sequence[ShownFigure] = (),
     around: Surroundings | None = None,
 ) -> str:
-    """The page as text; sections without records say so instead of being left out."""
+    """The page as text, the same wherever the study is run; sections without records say so."""
     around = around or Surroundings()
-    shown = {item.name: item for item in items(tables, figures)}
-    shared, different = provenance_tables(study)
-    return _template().render(
+    shown = {item.name: item for item in items(tables, figures) if item.name != CLOCK}
+    return _template("report.html.j2").render(
         study=study,
         around=around,
         missing=[*around.failures, *by_run(study.missing)],
@@ -61,14 +62,24 @@ def render_report(
         alignment_data=Markup(_for_script([alignment["record"] for alignment in aligned])),
         examples=examples_side_by_side(study),
         differences=differences(study.runs),
-        shared=shared,
-        different=different,
-        unknown=[run.name for run in study.runs if not run.provenance],
+        machine_link=around.machine_link,
         seeds={run.name: (run.config or {}).get("seed") for run in study.runs},
     )
 
 
-def _template() -> jinja2.Template:
+def render_machine(study: StudyRecord, tables: Sequence[ShownTable] = ()) -> str:
+    """What a clock said, and who made the runs: never the same twice, so that it stands on a page of its own."""
+    shared, different = provenance_tables(study)
+    return _template("machine.html.j2").render(
+        study=study,
+        items=[item for item in items(tables, ()) if item.name == CLOCK],
+        shared=shared,
+        different=different,
+        unknown=[run.name for run in study.runs if not run.provenance],
+    )
+
+
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("axenat.evaluate", "page"),
         autoescape=jinja2.select_autoescape(["html.j2"]),
@@ -81,7 +92,7 @@ def _template() -> jinja2.Template:
     environment.filters["cost"] = shown_cost
     environment.filters["token"] = shown_token
     environment.filters["for_page"] = lambda panel, label: Markup(for_page(panel, label))
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def _results(study: StudyRecord) -> list[dict[str, Any]]:

@@ -4,12 +4,12 @@ The raw data only enters DVC's cache if it is what data.dvc pins: a changed corp
 """
 
 import argparse
-import subprocess
 from pathlib import Path
 
 import yaml
 
-from axenat.files import UserError, read_text, read_yaml, write_text
+from axenat.dvc_command import dvc
+from axenat.files import read_text, read_yaml, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,22 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     _cache_pinned_data(args.data)
-    _dvc("commit", "--quiet", "--force", args.stages)
+    dvc("commit", "--quiet", "--force", args.stages)
 
 
 def _cache_pinned_data(pin: Path) -> None:
     """DVC says `not in cache` of fresh data, changed or not; only committing it tells, so that is undone if it is."""
     before = read_text(pin)
-    _dvc("commit", "--quiet", "--force", str(pin))
+    dvc("commit", "--quiet", "--force", str(pin))
     if read_yaml(pin)["outs"][0]["md5"] != yaml.safe_load(before)["outs"][0]["md5"]:
         write_text(pin, before)
-
-
-def _dvc(*arguments: str) -> str:
-    try:
-        return subprocess.run(["dvc", *arguments], capture_output=True, text=True, check=True).stdout
-    except FileNotFoundError:
-        raise UserError("dvc is not on the path; activate the environment first") from None
-    except subprocess.CalledProcessError as error:
-        reason = " ".join(error.stderr.split())[:300]
-        raise UserError(f"dvc {arguments[0]} failed ({reason})") from None

@@ -1,4 +1,7 @@
-"""`axenat report`: the HTML page of a study, from whatever the study has by now."""
+"""`axenat report`: the HTML pages of a study, from whatever the study has by now.
+
+What a clock said, and what made the runs, is on a page of its own, so that the other is the same on every rerun.
+"""
 
 import argparse
 import json
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from axenat.evaluate.comparisons import SCORE_KEYS
 from axenat.evaluate.drawing import from_file
-from axenat.evaluate.report import Surroundings, render_report
+from axenat.evaluate.report import Surroundings, render_machine, render_report
 from axenat.evaluate.report_items import ShownFigure, ShownTable
 from axenat.evaluate.reproduction import departures, package_texts
 from axenat.evaluate.study_record import CorpusRecord
@@ -35,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=json.loads, default={}, help="number of jobs of each stage, as JSON")
     parser.add_argument("--logs", type=Path, help="folder of logs, of a study that is not done: what failed is told")
     parser.add_argument("--note", default="", help="a sentence for the top of the page")
+    parser.add_argument("--machine", type=Path, help="HTML page to write of times, machines and software")
     parser.add_argument("--out", type=Path, required=True, help="HTML page to write")
 
 
@@ -54,6 +58,9 @@ def main(args: argparse.Namespace) -> None:
         further=further,
     )
     folder = args.out.parent
+    if args.machine:
+        shown = existing(lambda path: _read_table(path, args.machine.parent), args.tables, [])
+        write_text(args.machine, render_machine(study, shown))
     tables = existing(lambda path: _read_table(path, folder), args.tables, missing)
     figures = existing(lambda path: _read_figure(path, folder), args.figures, missing)
     around = Surroundings(
@@ -62,6 +69,7 @@ def main(args: argparse.Namespace) -> None:
         data=read_or_note(read_mapping, args.data, missing) if args.data.exists() else None,
         failures=failures_in(args.logs) if args.logs else [],
         so_far=args.logs is not None,
+        machine_link=_seen_from(folder, args.machine) if args.machine else "",
     )
     write_text(args.out, render_report(study, tables, figures, around))
 

@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> None:
     _call(figures, [*args.words, "--out", folder / "figures"])
     if args.names:
         _call(tables, [*args.words, "--names", *args.names, "--out", folder / "tables"])
-    made = ("--figures", *drawn, "--tables", *printed, "--logs", args.logs)
+    made = ("--figures", *drawn, "--tables", *printed, "--logs", args.logs, "--machine", folder / "machine.html")
     _call(report, [*args.words, *made, "--out", page])
     print(f"What there is so far, and what is missing: {page}")
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
-from axenat.files import UserError, alone, read_record, read_yaml, write_json, write_text
+from axenat.files import UserError, alone, read_record, read_yaml, write_json, write_lines, write_text
 from axenat.objectives.registry import objective_of
 from axenat.stages.provenance import provenance
 from axenat.tracking import following
 from axenat.train.checkpoint import forget_states, is_whole
 from axenat.train.devices import use_threads
+from axenat.train.history import validations
 from axenat.train.loop import train
 from axenat.train.ranks import joined
 from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
@@ -75,6 +76,7 @@ def main(args: argparse.Namespace) -> None:
             with following(args.out):
                 state = train(setting, mark)
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
+            write_lines(args.out / "valid.csv", validations(setting.folder))
             write_json(args.out / "provenance.json", provenance(device, args.train))
             write_json(args.out / "best.json", {"run": folder.name, "fingerprint": mark, "checkpoints": state.best})
             forget_states(setting.folder, state)

@@ -47,6 +47,12 @@ def append(folder: Path, state: TrainState, line: Line) -> None:
         state.history_bytes = stream.tell()
 
 
+def validations(folder: Path) -> list[str]:
+    """Step and loss of each validation as lines of CSV, which more tools can plot."""
+    lines = map(json.loads, (folder / HISTORY).read_text(encoding="utf-8").splitlines())
+    return ["step,loss", *(f"{line['step']},{line['loss']}" for line in lines if line["kind"] == "valid")]
+
+
 def settle(folder: Path) -> None:
     """A state tells how long the history is, so that much must be on disk before it."""
     with (folder / HISTORY).open("ab") as stream:

@@ -1,0 +1,90 @@
+"""What dvc.lock and data.dvc say that results are, and what they are: sums of files, and of the files in folders."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from axenat.dvc_command import dvc
+from axenat.files import read_mapping, require
+
+OBJECTS = Path(".dvc/cache/files/md5")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    path: str
+    expected: str | None  # None: there should be no such file
+    found: str | None  # None: there is no such file
+
+    def __str__(self) -> str:
+        return f"{self.path}: expected {self.expected or 'no file'}, found {self.found or 'no file'}"
+
+
+def recorded(lock: Path, data: Path | None = None) -> dict[str, str]:
+    """The md5 of each out by its path; of a folder with the ending `.dir`, as DVC writes it."""
+    stages = require(lock, read_mapping(lock), "stages")["stages"]
+    outs = [out for stage in stages.values() for out in stage.get("outs", [])]
+    outs += require(data, read_mapping(data), "outs")["outs"] if data else []
+    return {str(out["path"]): str(out["md5"]) for out in outs if "md5" in out}
+
+
+def differences(outs: Mapping[str, str]) -> Iterator[Difference]:
+    """Of files first; a folder whose listing is in DVC's cache is told file by file, another as a whole."""
+    ignored = _ignored(path for path, md5 in outs.items() if md5.endswith(".dir"))
+    for path, expected in outs.items():
+        if not expected.endswith(".dir"):
+            found = md5_of(Path(path))
+            if found != expected:
+                yield Difference(path=path, expected=expected, found=found)
+            continue
+        there = listing_of(Path(path), ignored)
+        if (found := md5_of_listing(there) if there else None) != expected:
+            yield from _inside(path, expected, found, there)
+
+
+def _inside(folder: str, expected: str, found: str | None, there: Mapping[str, str]) -> Iterator[Difference]:
+    listing = _cached_listing(expected)
+    if listing is None or not there:
+        yield Difference(path=folder, expected=expected, found=found)
+        return
+    for name in sorted(listing.keys() | there.keys()):
+        if listing.get(name) != there.get(name):
+            yield Difference(path=f"{folder}/{name}", expected=listing.get(name), found=there.get(name))
+
+
+def md5_of(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def listing_of(folder: Path, ignored: frozenset[str]) -> dict[str, str]:
+    """The md5 of each file in a folder that DVC would look at."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and str(path) not in ignored]
+    return {path.relative_to(folder).as_posix(): md5_of(path) or "" for path in files}
+
+
+def md5_of_listing(listing: Mapping[str, str]) -> str:
+    """As DVC sums up a folder: the md5 of the JSON of its sorted listing."""
+    rows = [{"md5": md5, "relpath": name} for name, md5 in sorted(listing.items())]
+    return hashlib.md5(json.dumps(rows).encode(), usedforsecurity=False).hexdigest() + ".dir"
+
+
+def _cached_listing(md5: str) -> dict[str, str] | None:
+    path = OBJECTS / md5[:2] / md5[2:]
+    if not path.exists():
+        return None
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return {row["relpath"]: row["md5"] for row in rows}
+
+
+def _ignored(folders: Iterator[str]) -> frozenset[str]:
+    """The files in these folders that .dvcignore leaves out."""
+    files = "\n".join(str(path) for folder in folders for path in Path(folder).rglob("*") if path.is_file())
+    if not files:
+        return frozenset()
+    return frozenset(dvc("check-ignore", "--stdin", stdin=files, allowed=(0, 1)).splitlines())
