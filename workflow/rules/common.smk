@@ -28,6 +28,7 @@ VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 PAPER = os.path.relpath(os.path.join(workflow.basedir, "..", "config/paper.yaml"))
 PLACES = layout.archives_by_place(STUDY)
+os.environ["AXENAT_STUDY"] = STUDY.name  # a training tells MLflow whose it is; no parameter, so nothing goes stale
 CONFIG_README = os.path.relpath(os.path.join(workflow.basedir, "..", "config/README.md"))
 
 
@@ -137,7 +138,8 @@ def asked_for():
 def publish():
     """Mirror the files to MLflow; a store that is away never fails a workflow."""
     further = ["--further", *further_outputs("score.json")]
-    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs, *further])
+    words = ["--study", STUDY.name, "--runs", *STUDY.runs, *further, "--patience", "600"]
+    subprocess.run(["axenat", "publish", *words])
 
 
 def report_so_far_words():
