@@ -218,7 +218,11 @@ def test_a_run_that_dvc_restored_without_its_provenance_is_sent_too(folder, stor
 @pytest.mark.parametrize(
     ("file", "text", "words"),
     [
-        ("history.jsonl", jsonl(valid(10, 3.0)) + '{"kind": "valid", "st\n', r"history\.jsonl, line 2: not a line of a"),
+        (
+            "history.jsonl",
+            jsonl(valid(10, 3.0)) + '{"kind": "valid", "st\n',
+            r"history\.jsonl, line 2: not a line of a",
+        ),
         ("history.jsonl", "17\n", r"history\.jsonl, line 1: not a line of a history"),
         ("history.jsonl", "", r"history\.jsonl: empty"),
         ("tuned.json", '{"key": "k", "value": 1, "candidates": [3]}', r"tuned\.json: candidates must have"),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +100,7 @@ class Clock:
     def __init__(self, folder: Path) -> None:
         self.lines = _whole_lines(folder / "checkpoints" / "speed.jsonl", "step")
         self.times = {int(line["step"]): round(1000 * line["time"]) for line in self.lines if "time" in line}
+        self.steps = sorted(self.times)
 
     @property
     def started(self) -> int | None:
@@ -111,7 +113,12 @@ class Clock:
 
     def points(self, values: Iterable[tuple[str, float, int]], start: int) -> list[Point]:
         """The same whenever they are asked for, so that a point that is sent twice is one."""
-        return [Point(key, value, step, self.times.get(step, start + step)) for key, value, step in values]
+        return [Point(key, value, step, self._time(step, start)) for key, value, step in values]
+
+    def _time(self, step: int, start: int) -> int:
+        """Of the last line at or before this step."""
+        place = bisect_right(self.steps, step)
+        return self.times[self.steps[place - 1]] if place else start + step
 
     def speed_after(self, step: int) -> list[tuple[str, float, int]]:
         return [

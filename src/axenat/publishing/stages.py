@@ -1,4 +1,4 @@
-"""What the stages of a run tell MLflow: tuning and scores in runs of their own, and the end result beside the curves."""
+"""What the stages of a run tell MLflow: tuning and scores in runs of their own, the end result beside the curves."""
 
 import json
 import tempfile
