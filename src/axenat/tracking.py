@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,10 +101,11 @@ class Tracker:
             where += f" and tags.`axenat.stage` = '{stage}'"
         return list(self.client.search_runs([self.experiment_id], where))
 
-    def keep_only(self, folder: Path, stages: Iterable[str]) -> None:
-        """Runs of this folder's other stages, such as scores of a decoding that is no longer asked for, go."""
+    def remove_unless(self, folder: Path, is_true: Callable[[str, str], bool]) -> None:
+        """Runs of this folder go unless it is true of their stage and fingerprint that they tell what is there."""
         for found in self._runs_of(folder):
-            if found.data.tags["axenat.stage"] not in set(stages):
+            tags = found.data.tags
+            if not is_true(tags["axenat.stage"], tags["axenat.fingerprint"]):
                 self.client.delete_run(found.info.run_id)
 
     def log(self, run: StoredRun, *, points: Sequence[Point] = (), params: Mapping[str, Any] | None = None,

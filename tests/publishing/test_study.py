@@ -29,7 +29,7 @@ def test_a_run_its_tuning_and_its_scores_are_told_in_full(folder, store, capsys)
         assert tags["mlflow.source.git.commit"] == COMMIT and tags["dirty"] == "False"
         assert (tags["host"], tags["slurm_job"], tags["stage"], tags["study"]) == ("here", "17", stage, "toy")
         assert (tags["run"], tags["corpus"], tags["objective"], tags["target_side"]) == ("axe", "demo", "axe", "raw")
-        assert run.info.status == "FINISHED"
+        assert run.info.status == "FINISHED" and tags["data_version"] == DATA
 
 
 def test_the_run_itself_shows_curves_end_result_data_and_files_together(folder, store) -> None:
@@ -118,6 +118,8 @@ def test_scores_of_further_decodings_are_sent_if_they_are_named_and_there(folder
     further_run = runs["twice/score/test/ell1"]
     assert further_run.data.metrics == {"test/bleu": 21.5} and further_run.data.params["ell"] == "1"
     assert store.runs()["twice"].data.metrics["test/bleu"] == 22.5, "of the run's own decoding"
+    send("twice")
+    assert "twice/score/test/ell1" in store.runs(), "what is still true stays"
 
 
 def test_a_growing_history_is_sent_line_by_line_and_a_changed_one_anew(folder, store) -> None:

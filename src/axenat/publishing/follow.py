@@ -46,12 +46,13 @@ def following(folder: Path) -> Iterator[None]:
 def _start(folder: Path) -> "subprocess.Popen[bytes]":
     """Its standard input is a pipe that closes when we are gone. Signals to our group are not for it."""
     command = [sys.executable, "-m", "axenat.publishing.follow", str(folder)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+    os.setpriority(os.PRIO_PROCESS, process.pid, 19)
+    return process
 
 
 def main(folder: Path) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
-    os.nice(19)
     threading.Thread(target=_end_with_the_training, daemon=True).start()
     follow(folder, os.getppid(), _seconds())
 

@@ -49,8 +49,8 @@ def publish_run(
     if data_version:
         _add_data(tracker, run, config["corpus"], data_version)
     for each in told:
-        _send(tracker, folder, each, {**belongs, "mlflow.parentRunId": run.id})
-    tracker.keep_only(folder, ["train", *(each.stage for each in told)])
+        _send(tracker, folder, each, {**belongs, "mlflow.parentRunId": run.id}, data_version)
+    tracker.remove_unless(folder, lambda stage, mark: _is_true(folder, stage, mark))
     final = _final(told[: len(told) - len(also)])
     send_final(tracker, run, final)
     _send_files(tracker, run, folder, config, own)
@@ -66,7 +66,7 @@ def _tuning(folder: Path, path: Path) -> Told:
         raise UserError(f"{path}: candidates must have a value and a bleu each; tune the run again") from None
     return Told(
         stage="tune",
-        made_from=(path, folder / "decode.yaml"),
+        made_from=_made_from(folder, "tune"),
         values=values,
         params=flat({**_decoding(folder), tuned["key"]: tuned["value"]}),
         files={"tuned.json": path, "decode.yaml": folder / "decode.yaml"},
@@ -75,16 +75,33 @@ def _tuning(folder: Path, path: Path) -> Told:
 
 def _score(folder: Path, config: dict[str, Any], path: Path, score: dict[str, Any]) -> Told:
     split, text = score["split"], path.with_name(path.name.replace(".score.json", ".txt"))
+    stage = f"score/{split}/{score['decode']}"
     sizes = sizes_in(score["decode"]) if is_decoding(score["decode"]) else {}
     tuned = {key: score[key] for key in ("length_multiplier", "length_penalty") if score.get(key) is not None}
     return Told(
-        stage=f"score/{split}/{score['decode']}",
-        made_from=(path, folder / "decode.yaml", folder / "tuned.json"),
+        stage=stage,
+        made_from=_made_from(folder, stage),
         values=[(f"{split}/{key}", value, 0) for key, value in numbers_in(score).items() if key not in GIVEN],
         params=flat({**_decoding(folder), **sizes, **tuned}),
         tags={"signature": score["signature"], "engine": score.get("engine"), "decode": score["decode"]},
         files={path.name: path, text.name: text},
     )
+
+
+def _made_from(folder: Path, stage: str) -> tuple[Path, ...]:
+    """The file that a stage wrote, and what it depends on beside the configuration."""
+    decode, tuned = folder / "decode.yaml", folder / "tuned.json"
+    if stage == "tune":
+        return tuned, decode
+    return folder / f"{stage.removeprefix('score/')}.score.json", decode, tuned
+
+
+def _is_true(folder: Path, stage: str, mark: str) -> bool:
+    """Not of a score of an earlier decoding or model; stages that are none of ours are others' to judge."""
+    if stage != "tune" and not stage.startswith("score/"):
+        return True
+    files = _made_from(folder, stage)
+    return files[0].exists() and fingerprint(folder, *files) == mark
 
 
 def _decoding(folder: Path) -> dict[str, Any]:
@@ -94,7 +111,7 @@ def _decoding(folder: Path) -> dict[str, Any]:
     return {key: value for key, value in values.items() if isinstance(value, str | int | float) and key != "run"}
 
 
-def _send(tracker: Tracker, folder: Path, told: Told, belongs: dict[str, Any]) -> None:
+def _send(tracker: Tracker, folder: Path, told: Told, belongs: dict[str, Any], data_version: str | None) -> None:
     """Whole or again: a run that was broken off while it was sent lacks the tag that says it is complete."""
     config = config_of(folder)
     mark = fingerprint(folder, *told.made_from)
@@ -106,7 +123,8 @@ def _send(tracker: Tracker, folder: Path, told: Told, belongs: dict[str, Any]) -
     tracker.log(run, points=points, params={**flat(config), **told.params})
     tracker.send_files(run, told.files)
     tracker.end(run, ended=run.started)
-    tracker.log(run, tags={**tags_of(folder, told.stage), **told.tags, **belongs, COMPLETE: "yes"})
+    tags = {**tags_of(folder, told.stage), **told.tags, "data_version": data_version}
+    tracker.log(run, tags={**tags, **belongs, COMPLETE: "yes"})
 
 
 def _final(told: Sequence[Told]) -> dict[str, float]:
@@ -132,7 +150,8 @@ def send_final(tracker: Tracker, run: StoredRun, final: dict[str, float]) -> Non
 
 
 def _add_data(tracker: Tracker, run: StoredRun, corpus: str, version: str) -> None:
-    if run.tags.get("data_version") != version:
+    """Once: data that came later did not make this run."""
+    if "data_version" not in run.tags:
         tracker.add_data(run, corpus, version)
         tracker.log(run, tags={"data_version": version})
 
