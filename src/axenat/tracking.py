@@ -52,6 +52,13 @@ class StoredRun:
     tags: dict[str, str]
     started: int  # milliseconds since 1970
 
+    def record(self, tag: str) -> dict[str, Any]:
+        """What a tag keeps as JSON; MLflow cuts off what is too long, and then it is all sent again."""
+        try:
+            return dict(json.loads(self.tags.get(tag, "{}")))
+        except ValueError:
+            return {}
+
 
 def tracking_uri() -> str:
     """The server named in the environment, or the database that plain `mlflow ui` opens here."""
@@ -128,7 +135,7 @@ class Tracker:
     def send_files(self, run: StoredRun, files: Mapping[str, Path]) -> None:
         """Those that are there, each under its name, unless the run has the same content already."""
         there = {name: path for name, path in files.items() if path.is_file()}
-        had: dict[str, str] = json.loads(run.tags.get(FILES, "{}"))
+        had = run.record(FILES)
         has = {name: sha256_of(path)[:16] for name, path in there.items()}
         for name in has:
             if had.get(name) != has[name]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import psutil
 import pytest
 
 from axenat import tracking
@@ -23,7 +24,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def as_while_it_trains(place) -> None:
@@ -123,27 +124,24 @@ def test_a_store_that_fails_is_asked_less_and_less_often_until_it_answers(tmp_pa
     assert done.stderr.count("MLflow answers again") == 1
 
 
+TRAINING = """
+import sys, time
+from pathlib import Path
+from axenat.publishing.follow import following
+with following(Path(sys.argv[1])):
+    time.sleep(3600)
+"""
+
+
 def test_the_follower_ends_with_a_training_that_is_killed(folder, often, dead_server) -> None:
     place = make_run(folder / "results", "killed", [3.0])
     as_while_it_trains(place)
-    code = f"import time; from axenat.publishing.follow import *; follower = _start(Path({str(place)!r}))"
-    training = subprocess.Popen(
-        [sys.executable, "-c", f"{code}; print(follower.pid, flush=True); time.sleep(600)"], stdout=subprocess.PIPE
-    )
-    assert training.stdout is not None
-    follower = int(training.stdout.readline())
+    training = subprocess.Popen([sys.executable, "-c", TRAINING, str(place)])
     wait_until((place / "checkpoints" / SYSTEM).exists)
+    (follower,) = psutil.Process(training.pid).children()
     training.send_signal(signal.SIGKILL)
     training.wait()
-    wait_until(lambda: not is_alive(follower))
-
-
-def is_alive(process: int) -> bool:
-    try:
-        with open(f"/proc/{process}/stat") as stream:
-            return stream.read().split(") ")[1][0] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: not follower.is_running() or follower.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_a_follower_that_cannot_start_stops_nobody(folder, monkeypatch, caplog) -> None:

@@ -19,7 +19,8 @@ from tests.publishing.test_follow import wait_until
 from tests.train.demo_run import DemoData, DemoRun
 
 pytestmark = pytest.mark.slow
-TRAIN = {"steps": 300, "validate_every": 100, "log_every": 2, "keep_best": 2}
+SMALL = {"tokens_per_step": 128, "tokens_per_batch": 128, "warmup_steps": 10}
+TRAIN = {"steps": 150, "validate_every": 50, "log_every": 2, "keep_best": 2, **SMALL}
 
 
 @contextmanager

@@ -227,7 +227,7 @@ def test_a_run_that_dvc_restored_without_its_provenance_is_sent_too(folder, stor
         ),
         ("history.jsonl", "17\n", r"history\.jsonl, line 1: not a line of a history"),
         ("history.jsonl", "", r"history\.jsonl: empty"),
-        ("tuned.json", '{"key": "k", "value": 1, "candidates": [3]}', r"tuned\.json: candidates must have"),
+        ("tuned.json", '{"key": "k", "value": 1, "candidates": [3]}', r"tuned\.json: candidates must be there"),
         ("test/ell5.score.json", "{}", r"ell5\.score\.json: split is missing"),
         ("config.yaml", "run: x", r"config\.yaml: corpus is missing"),
     ],

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from axenat.publishing.run_files import SYSTEM
+from axenat.publishing.run_files import SYSTEM, has_begun
 from axenat.publishing.system import Machine
 
 log = logging.getLogger("axenat.follow")
@@ -103,6 +103,8 @@ def append_sample(folder: Path, sample: dict[str, float]) -> None:
 
 def _try_to_send(folder: Path) -> str | None:
     """Why it failed, if it did."""
+    if not has_begun(folder):
+        return None
     from axenat.publishing.study import parent_of  # mlflow takes seconds
     from axenat.publishing.training import send_training
     from axenat.tracking import Tracker, reason_of, tracking_uri

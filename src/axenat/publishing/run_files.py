@@ -74,7 +74,9 @@ def is_finished(folder: Path) -> bool:
 
 
 def has_begun(folder: Path) -> bool:
-    return is_finished(folder) or (folder / "checkpoints" / "history.jsonl").exists()
+    """Whether there is a line to tell of a training that is not finished."""
+    path = folder / "checkpoints" / "history.jsonl"
+    return path.exists() and b"\n" in path.read_bytes()
 
 
 def is_training(folder: Path) -> bool:

@@ -62,8 +62,10 @@ def _tuning(folder: Path, path: Path) -> Told:
     tuned = read_record(path, "key", "value", "candidates")
     try:  # MLflow steps are whole numbers: the grid value is counted in thousandths
         values = [("valid/bleu", float(one["bleu"]), round(1000 * one["value"])) for one in tuned["candidates"]]
-    except (KeyError, TypeError, ValueError):
-        raise UserError(f"{path}: candidates must have a value and a bleu each; tune the run again") from None
+    except (LookupError, TypeError, ValueError):
+        values = []
+    if not values:
+        raise UserError(f"{path}: candidates must be there, with a value and a bleu each; tune the run again")
     return Told(
         stage="tune",
         made_from=_made_from(folder, "tune"),
@@ -142,7 +144,7 @@ def _final(told: Sequence[Told]) -> dict[str, float]:
 
 def send_final(tracker: Tracker, run: StoredRun, final: dict[str, float]) -> None:
     """Numbers that are other than those sent before; of several, MLflow shows the newest."""
-    had: dict[str, float] = json.loads(run.tags.get("axenat.final", "{}"))
+    had = run.record("axenat.final")
     now = round(1000 * time.time())
     points = [Point(key, value, 0, now) for key, value in final.items() if had.get(key) != value]
     if points:
@@ -168,7 +170,7 @@ def _send_files(tracker: Tracker, run: StoredRun, folder: Path, config: dict[str
             if text.exists():
                 name = f"{split}-samples.txt"
                 files[f"samples/{name}"] = _as(Path(made) / name, samples(text, base / "data", config, split))
-        if "plots/training.svg" not in run.tags.get(FILES, "") and is_finished(folder):
+        if "plots/training.svg" not in run.record(FILES) and is_finished(folder):
             picture = learning_curve(folder / "history.jsonl", config)
             files["plots/training.svg"] = _as(Path(made) / "training.svg", picture)
         log = base / "logs" / "train" / f"{config['run']}.log"

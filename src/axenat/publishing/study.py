@@ -46,7 +46,8 @@ def publish_study(
 ) -> Sent:  # fmt: skip
     """Send what is missing. A run that cannot be read, or comes after so many seconds, does not stop the others."""
     sent, finals = Sent(), {}
-    folders = [folder for folder in (results / "runs" / run for run in runs) if has_begun(folder)]
+    folders = [results / "runs" / run for run in runs]
+    folders = [folder for folder in folders if is_finished(folder) or has_begun(folder)]
     if not folders:
         return sent
     end = time.monotonic() + patience if patience else None
@@ -84,11 +85,13 @@ def _tell_parent(tracker: Tracker, parent: StoredRun, results: Path, version: st
 
 
 def _close(tracker: Tracker, parent: StoredRun, status: str) -> None:
-    if parent.tags.get("axenat.status") != status:
+    if parent.tags.get("axenat.status") == status:
+        return
+    if status == "FINISHED":
+        tracker.end(parent)
+    else:
         tracker.client.update_run(parent.id, status)
-        if status == "FINISHED":
-            tracker.end(parent)
-        tracker.log(parent, tags={"axenat.status": status})
+    tracker.log(parent, tags={"axenat.status": status})
 
 
 def publish_or_explain(
