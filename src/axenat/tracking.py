@@ -66,8 +66,8 @@ def tracking_uri() -> str:
 
 
 def without_credentials(text: str) -> str:
-    """Fit to be shown: of a URI, neither user and password nor what follows a question mark."""
-    return re.sub(r"(\w://[^\s?]*)\?\S*", r"\1", re.sub(r"(\w://)[^/\s]*@", r"\1", text))
+    """Fit to be shown: neither user and password of a URI, nor what follows a question mark, be it in half a URI."""
+    return re.sub(r"\?\S+", "", re.sub(r"(\w://)[^/\s]*@", r"\1", text))
 
 
 def reason_of(error: Exception) -> str:
