@@ -28,7 +28,7 @@ VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 PAPER = os.path.relpath(os.path.join(workflow.basedir, "..", "config/paper.yaml"))
 PLACES = layout.archives_by_place(STUDY)
-os.environ["AXENAT_STUDY"] = STUDY.name  # a training tells MLflow whose it is; no parameter, so nothing goes stale
+os.environ.update(AXENAT_STUDY=STUDY.name)  # a training tells MLflow whose it is; no parameter, so nothing goes stale
 CONFIG_README = os.path.relpath(os.path.join(workflow.basedir, "..", "config/README.md"))
 
 
