@@ -35,7 +35,7 @@ FLOORS = [
     },
     {"data", "model", "losses"},
     {"objectives"},
-    {"train", "decode", "evaluate", "tracking", "serving"},
+    {"train", "decode", "evaluate", "tracking", "publishing", "serving"},
     {"stages"},
     {"cli"},
 ]

@@ -166,12 +166,14 @@ def test_a_run_folder_translates_standard_input(finished):
 def test_mlflow_has_each_training_tuning_and_score(finished):
     with sqlite3.connect(finished.folder / "mlflow.db") as database:
         names = {name for (name,) in database.execute("select name from runs where lifecycle_stage = 'active'")}
-        steps = database.execute("select count(distinct step) from metrics where key = 'train.loss'").fetchone()[0]
+        steps = database.execute("select count(distinct step) from metrics where key = 'train/loss'").fetchone()[0]
         commits = database.execute("select count(*) from tags where key = 'objective'").fetchone()[0]
+        beneath = "select count(*) from latest_metrics where key like 'test/bleu/%'"
+        scores = database.execute(beneath).fetchone()[0]
     for run in ("teacher", "ce-raw", "axe-raw-delta1", "axe-distilled"):
-        assert {f"{run}/train", f"{run}/tune"} <= names
+        assert {run, f"{run}/tune"} <= names
     assert {"ce-raw/score/test/ell2", "ce-raw/score/test/ell1", "teacher/score/test/beam2", "tiny"} <= names
-    assert steps == 4 and commits
+    assert steps == 4 and commits and scores == 6, "one for each run, on the study"
 
 
 def test_publishing_again_adds_no_run(finished):

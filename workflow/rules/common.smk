@@ -32,6 +32,7 @@ VERSIONS = read_yaml(workflow.source_path("../stage_versions.yaml"))
 ENVIRONMENT = "../../environment.yml"
 PAPER = os.path.relpath(os.path.join(workflow.basedir, "..", "config/paper.yaml"))
 PLACES = layout.archives_by_place(STUDY)
+os.environ.update(AXENAT_STUDY=STUDY.name)  # a training tells MLflow whose it is; no parameter, so nothing goes stale
 CONFIG_README = os.path.relpath(os.path.join(workflow.basedir, "..", "config/README.md"))
 
 
@@ -143,7 +144,8 @@ def publish():
     if os.environ.get("DVC_STAGE", "report") != "report":  # DVC starts a workflow for each stage; the last tells it all
         return
     further = ["--further", *further_outputs("score.json")]
-    subprocess.run(["axenat", "publish", "--study", STUDY.name, "--runs", *STUDY.runs, *further])
+    words = ["--study", STUDY.name, "--runs", *STUDY.runs, *further, "--patience", "600"]
+    subprocess.run(["axenat", "publish", *words])
 
 
 def report_so_far_words():

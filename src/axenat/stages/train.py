@@ -14,8 +14,8 @@ from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
 from axenat.files import UserError, alone, read_record, read_yaml, write_json, write_lines, write_text
 from axenat.objectives.registry import objective_of
+from axenat.publishing.follow import following
 from axenat.stages.provenance import provenance
-from axenat.tracking import following
 from axenat.train.checkpoint import forget_states, is_whole
 from axenat.train.devices import use_threads
 from axenat.train.history import validations
@@ -73,11 +73,11 @@ def main(args: argparse.Namespace) -> None:
             train(setting, mark)
             return
         with alone(args.out / ".training", patience=LOCK_SECONDS):
+            write_json(args.out / "provenance.json", provenance(device, args.train))  # first: MLflow is told of it
             with following(args.out):
                 state = train(setting, mark)
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
             write_lines(args.out / "valid.csv", validations(setting.folder))
-            write_json(args.out / "provenance.json", provenance(device, args.train))
             write_json(args.out / "best.json", {"run": folder.name, "fingerprint": mark, "checkpoints": state.best})
             forget_states(setting.folder, state)
 

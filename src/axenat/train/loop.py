@@ -213,5 +213,5 @@ def _record(engine: Engine, state: TrainState) -> str:
     state.window = {}
     if engine.setting.ranks.writes:
         history.append(engine.setting.folder, state, line)
-        history.append_speed(engine.setting.folder, {"step": state.step, **speed})
+        history.append_speed(engine.setting.folder, {"step": state.step, "time": round(time.time(), 3), **speed})
     return f"loss {line['loss']:.4f}, {speed['tokens_per_second']:.0f} tokens/s" if "loss" in line else "all skipped"

@@ -1,0 +1,90 @@
+"""A training in MLflow: one run with its parameters, curves, data and files. What was sent before is not sent again."""
+
+from pathlib import Path
+from typing import Any
+
+from axenat.files import UserError, read_record
+from axenat.publishing.run_files import (
+    Clock,
+    History,
+    config_of,
+    fingerprint,
+    flat,
+    history_of,
+    is_finished,
+    is_training,
+    system_after,
+)
+from axenat.tracking import StoredRun, Tracker
+
+
+def send_training(tracker: Tracker, folder: Path, belongs: dict[str, Any], *, live: bool = False) -> StoredRun:
+    """The lines that came since the last time; `belongs` are the tags that say to which study and parent.
+
+    When the lines sent earlier are no longer those of the file (other data, another version), all are sent anew. There
+    may be fewer for a while: a resumed training writes again what it had not saved.
+    """
+    live = live or not is_finished(folder)
+    history, clock = history_of(folder, live=live), Clock(folder)
+    run = _run_of(tracker, folder, history, clock)
+    sent = int(run.tags.get("axenat.history_lines", 0))
+    if sent and not _goes_on(history, run, live):
+        tracker.client.delete_run(run.id)
+        run, sent = _run_of(tracker, folder, history, clock), 0
+    params = {} if run.tags.get("axenat.history_lines") else flat(config_of(folder))
+    speed = clock.speed_after(int(run.tags.get("axenat.speed_step", 0)))
+    system = system_after(folder, float(run.tags.get("axenat.system_time", 0)))
+    points = clock.points([*history.values_after(sent), *speed], run.started)
+    marks: dict[str, Any] = {"axenat.speed_step": speed[-1][2] if speed else None}
+    if system:
+        marks["axenat.system_time"] = system[-1].milliseconds / 1000
+    if len(history.lines) >= sent:
+        number = len(history.lines)
+        marks |= {"axenat.history_lines": number, "axenat.history_sha256": history.sum_of(number)}
+    tracker.log(run, points=[*points, *system], params=params, tags={**tags_of(folder, "train"), **belongs, **marks})
+    return run
+
+
+def _run_of(tracker: Tracker, folder: Path, history: History, clock: Clock) -> StoredRun:
+    """Known by its configuration and its first line, which other data would have made another."""
+    mark = fingerprint(folder, more=history.sum_of(1))
+    return tracker.run(folder, "train", str(config_of(folder)["run"]), mark, started=clock.started)
+
+
+def _goes_on(history: History, run: StoredRun, live: bool) -> bool:
+    sent = int(run.tags["axenat.history_lines"])
+    if len(history.lines) < sent:
+        return live
+    return run.tags.get("axenat.history_sha256") == history.sum_of(sent)
+
+
+def tags_of(folder: Path, stage: str) -> dict[str, Any]:
+    """What a run is searched and grouped by."""
+    config, path = config_of(folder), folder / "provenance.json"
+    made = read_record(path) if path.exists() else {}  # DVC does not keep it
+    return {
+        "run": config["run"], "stage": stage, "corpus": config["corpus"], "objective": config["objective"]["name"],
+        "target_side": config["target_side"], "mlflow.source.git.commit": made.get("commit"),
+        "dirty": made.get("dirty"), "host": made.get("host"), "slurm_job": made.get("slurm_job"),
+    }  # fmt: skip
+
+
+def close_training(tracker: Tracker, folder: Path, run: StoredRun) -> None:
+    """Its state as the files show it: done, going on, or broken off and to be resumed some day."""
+    status = "FINISHED" if is_finished(folder) else "RUNNING" if is_training(folder) else "KILLED"
+    if run.tags.get("axenat.status") == status:
+        return
+    if status == "RUNNING":
+        tracker.client.update_run(run.id, status)
+    else:
+        tracker.end(run, status, Clock(folder).ended)
+    tracker.log(run, tags={"axenat.status": status})
+
+
+def check_history(folder: Path) -> None:
+    """Refuse a damaged one before anything of the run is sent."""
+    history = history_of(folder, live=not is_finished(folder))
+    if not history.lines:
+        raise UserError(f"{history.path}: empty; there is nothing to send")
+    for _ in history.values_after(0):
+        pass
