@@ -42,6 +42,8 @@ STAGES = {
     "report_so_far": "tables, figures and page of an unfinished study",
     "publish": "send runs and scores to MLflow",
     "record": "write the versions of all results to dvc.lock",
+    "register": "tuned models in MLflow's registry, ready to serve",
+    "check": "before a long run: is all there that it needs, and how long will it take",
 }
 
 

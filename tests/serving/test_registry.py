@@ -1,0 +1,167 @@
+"""The registry for real: MLflow's database, a DVC repository, and the models of runs that were never trained.
+
+One database for all tests here, since making its tables takes seconds; they run in their order.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from axenat.files import UserError, write_json, write_lines, write_yaml
+from axenat.stages import register
+from axenat.tracking import Tracker, tracking_uri
+from tests import tiny
+
+NAME = "axenat-toy"
+COMMIT = "0123abcd" * 5
+
+
+def make_run(name: str, bleu: float, objective: str = "axe", seed: int = 1) -> Path:
+    folder = tiny.run_folder(Path("results/runs") / name, objective, seed=seed)
+    key = "length_penalty" if objective == "left_to_right" else "length_multiplier"
+    tuned = {"run": name, "key": key, "value": 1.1, "bleu": bleu, "signature": "nrefs:1|tok:13a"}
+    write_json(folder / "tuned.json", {**tuned, "candidates": [{"value": 1.1, "bleu": bleu}]})
+    write_json(folder / "provenance.json", {"commit": COMMIT, "dirty": False})
+    return folder
+
+
+def dvc(*words: str) -> None:
+    subprocess.run(["dvc", *words, "--quiet"], check=True, capture_output=True)
+
+
+def pin(*runs: str) -> None:
+    """As `axenat record` does after a study."""
+    stages = {run: {"cmd": "true", "outs": [{f"results/runs/{run}": {"persist": True}}]} for run in runs}
+    write_yaml("dvc.yaml", {"stages": {run.replace(".", "_"): stage for run, stage in stages.items()}})
+    dvc("commit", "--force")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A working folder with data and results under DVC, and a database of its own."""
+    folder, before = tmp_path_factory.mktemp("registry"), os.getcwd()
+    os.chdir(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+        patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        patch.setenv("DVC_NO_ANALYTICS", "true")
+        subprocess.run(["git", "init", "--quiet"], check=True)
+        dvc("init")
+        write_lines("data/toy/valid.en", ["a car", "the old man", "today"])
+        write_lines("data/toy/valid.de", ["ein Auto", "der alte Mann", "heute"])
+        dvc("add", "data")
+        yield folder
+    os.chdir(before)
+
+
+def send(capsys, *runs: str) -> list[str]:
+    parser = argparse.ArgumentParser()
+    register.add_arguments(parser)
+    register.main(parser.parse_args(["--runs", *runs] if runs else []))
+    return capsys.readouterr().out.splitlines()
+
+
+def champion(name: str = NAME):
+    return Tracker(tracking_uri()).client.get_model_version_by_alias(name, "champion")
+
+
+def versions(name: str = NAME) -> dict[str, str]:
+    """Run and number of each."""
+    found = Tracker(tracking_uri()).client.search_model_versions(f"name = '{name}'")
+    assert len({item.tags["run"] for item in found}) == len(found), "a model is there twice"
+    return {item.tags["run"]: str(item.version) for item in found}
+
+
+def test_a_model_is_registered_with_all_that_tells_what_it_is_and_translates(folder, capsys) -> None:
+    made = make_run("first.5", 20.0)
+    pin("first.5")
+    assert send(capsys) == [f"{NAME} version 1 (first.5, valid BLEU 20.00): champion"]
+    tags = champion().tags
+    told = {"run": "first.5", "corpus": "toy", "objective": "axe", "commit": COMMIT, "length_multiplier": "1.1"}
+    assert told.items() <= tags.items()
+    assert float(tags["valid_bleu"]) == 20.0 and tags["data_version"].endswith(".dir")
+    assert tags["model_sha256"] == register.candidate(made, Path("data"), None).tags["model_sha256"]
+
+    import mlflow
+
+    mlflow.set_tracking_uri(tracking_uri())
+    loaded = mlflow.pyfunc.load_model(f"models:/{NAME}@champion")
+    assert loaded.metadata.signature.inputs.to_dict() == [{"type": "string", "required": True}]
+    assert loaded.metadata.signature.outputs.to_dict() == [{"type": "string", "required": True}]
+    assert list(loaded.input_example) == ["a car", "the old man"]  # of valid
+    command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(made)]
+    lines = ["the old man buys a red car .", "", "a car"]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
+    assert loaded.predict(lines) == done.stdout.split("\n")[:-1]
+
+
+def test_the_same_model_twice_adds_no_version(folder, capsys) -> None:
+    assert send(capsys, "first.5") == [f"{NAME} version 1 (first.5, valid BLEU 20.00): champion"]
+    assert versions() == {"first.5": "1"}
+
+
+def test_the_alias_moves_to_a_better_model_and_not_to_a_worse_one(folder, capsys) -> None:
+    make_run("worse", 19.5, seed=2)
+    make_run("better", 21.0, seed=3)
+    pin("first.5", "worse", "better")
+    reason = "not the champion, since version 1 (first.5, valid BLEU 20.00) is not worse"
+    assert send(capsys, "worse") == [f"{NAME} version 2 (worse, valid BLEU 19.50): {reason}"]
+    assert champion().version == "1"
+    assert send(capsys, "better") == [f"{NAME} version 3 (better, valid BLEU 21.00): champion"]
+    assert champion().version == "3"
+    send(capsys, "worse", "first.5")
+    assert champion().version == "3"
+
+
+def test_a_teacher_is_a_model_of_its_own_and_what_a_grid_passed_over_stays_out(folder, capsys) -> None:
+    make_run("teacher", 90.0, objective="left_to_right")
+    make_run("other-delta", 50.0, seed=4)
+    write_json(
+        "results/choices/grid.json",
+        {"group": "grid", "key": "k", "chosen": "better", "candidates": [{"run": "better"}, {"run": "other-delta"}]},
+    )
+    pin("first.5", "worse", "better", "teacher")
+    send(capsys)
+    assert versions() == {"first.5": "1", "worse": "2", "better": "3"}
+    assert (champion().version, champion(f"{NAME}-teacher").tags["run"]) == ("3", "teacher")
+
+
+def test_only_what_dvc_knows_and_finds_unchanged_can_be_champion(folder, capsys) -> None:
+    best = make_run("best", 30.0, seed=5)
+    told = f"{NAME} version 4 (best, valid BLEU 30.00): not the champion, since"
+    assert send(capsys, "best") == [f"{told} dvc.lock does not know results/runs/best"]
+    pin("first.5", "worse", "better", "teacher", "best")
+    write_lines("results/runs/teacher/decode.yaml", ["changed: by hand"])
+    assert send(capsys, "best") == [f"{told} dvc status is not clean (teacher changed)"]
+    (folder / "dvc.lock").rename(folder / "aside")
+    assert send(capsys, "best") == [f"{told} there is no dvc.lock here that says what it was made from"]
+    assert champion().version == "3"
+    (folder / "aside").rename(folder / "dvc.lock")
+    make_run("teacher", 90.0, objective="left_to_right")
+    assert send(capsys, "best") == [f"{NAME} version 4 (best, valid BLEU 30.00): champion"]
+    assert best.exists() and champion().version == "4"
+
+
+def test_other_valid_text_takes_no_ones_place(folder, capsys) -> None:
+    write_lines("data/toy/valid.de", ["ein Wagen", "der alte Mann", "heute"])
+    make_run("elsewhere", 60.0, seed=6)
+    (said,) = send(capsys, "elsewhere")
+    assert "not the champion, since the champion, version 4, was measured on other valid text" in said
+    assert champion().version == "4"
+
+
+def test_what_cannot_be_registered_is_one_sentence(folder, capsys, monkeypatch) -> None:
+    untuned = make_run("untuned", 1.0)
+    (untuned / "tuned.json").unlink()
+    with pytest.raises(UserError, match=r"untuned/tuned.json: no such file"):
+        send(capsys, "untuned")
+    shutil.rmtree(untuned)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(UserError, match=r"^MLflow did not take the models \(.*\); register again later$"):
+        send(capsys, "first.5")
