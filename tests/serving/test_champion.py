@@ -22,7 +22,7 @@ def test_of_versions_that_compare_one_alone_is_the_champion_and_none_is_better(s
 
 def test_among_equals_the_oldest_stays() -> None:
     old, new = version(1, 20.0), version(2, 20.0)
-    assert why_not_champion(new, [old, new], old) == "version 1 (run1, valid BLEU 20.00) is not worse"
+    assert why_not_champion(new, [old, new], old) == "version 1 (run1, valid BLEU 20.00) is as good, and older"
     assert why_not_champion(old, [old, new], old) == ""
 
 

@@ -25,4 +25,6 @@ def why_not_champion(version: Version, versions: Iterable[Version], champion: Ve
         return f"the champion, version {number}, {words}"
     rivals = [other for other in versions if other.measure == version.measure]
     best = min([version, *rivals], key=lambda one: (-one.bleu, one.number))
-    return "" if best.number == version.number else f"{best} is not worse"
+    if best.number == version.number:
+        return ""
+    return f"{best} is {'better' if best.bleu > version.bleu else 'as good, and older'}"
