@@ -1,4 +1,4 @@
-"""A Slurm profile is held against the cluster. No cluster can be had in every test, so its commands are stood in for."""
+"""A Slurm profile is held against the cluster, whose commands are stood in for: not every machine has one."""
 
 import stat
 import sys
@@ -28,8 +28,9 @@ def slurm(tmp_path, monkeypatch):
 
 def profile(folder: Path, **resources: str) -> Path:
     rules = {"train": {"slurm_partition": "gpu"}} if resources else {}
-    write_yaml(folder / "slurm/config.yaml",
-               {"executor": "slurm", "default-resources": {"mem_mb": 2000, **resources}, "set-resources": rules})  # fmt: skip
+    defaults = {"mem_mb": 2000, **resources}
+    settings = {"executor": "slurm", "default-resources": defaults, "set-resources": rules}
+    write_yaml(folder / "slurm/config.yaml", settings)
     return folder / "slurm"
 
 
@@ -66,7 +67,7 @@ def test_no_cluster_is_a_problem_and_no_profile_a_sentence(tmp_path, slurm) -> N
     assert [one.words for one in check_cluster(ROOT / "slurm")] == ["sinfo names no partition"]
     (tmp_path / "bin/sbatch").unlink()
     assert [one.words for one in check_cluster(ROOT / "slurm")] == ["there is no sbatch on the path"]
-    with pytest.raises(UserError, match="nowhere: no such profile; give a folder with config.yaml, such as slurm"):
+    with pytest.raises(UserError, match=r"nowhere: no such profile; give a folder with config\.yaml, such as slurm"):
         list(check_cluster(tmp_path / "nowhere"))
 
 

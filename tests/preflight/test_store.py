@@ -1,5 +1,6 @@
 """Whatever the tracking store does, a study can run; what is wrong with it is told."""
 
+import os
 import sqlite3
 import threading
 from contextlib import closing
@@ -19,7 +20,7 @@ def answering(monkeypatch):
         asked: list[str | None] = []
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 asked.append(self.headers.get("Authorization"))
                 self.send_response(status)
                 self.end_headers()
@@ -52,16 +53,11 @@ def test_a_server_is_judged_by_its_answer_and_its_password_stays_untold(answerin
 
 def test_credentials_come_from_the_environment(answering, monkeypatch) -> None:
     asked = answering(200)
+    port = os.environ["MLFLOW_TRACKING_URI"].rpartition(":")[2]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "abc")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:" + _port())
     check_store(on_cluster=False)
     assert asked == ["Bearer abc"]
-
-
-def _port() -> str:
-    import os
-
-    return os.environ["MLFLOW_TRACKING_URI"].rpartition(":")[2]
 
 
 def test_a_server_that_is_away_is_a_warning(monkeypatch) -> None:

@@ -6,11 +6,18 @@ One database for all tests here, since making its tables takes seconds; they run
 import argparse
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+import requests
 
 from axenat.files import UserError, write_json, write_lines, write_yaml
 from axenat.stages import register
@@ -79,6 +86,13 @@ def versions(name: str = NAME) -> dict[str, int]:
     return {item.tags["run"]: int(item.version) for item in found}
 
 
+def translated(run: Path, lines: list[str]) -> list[str]:
+    """By `axenat translate`."""
+    command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(run)]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
+    return done.stdout.split("\n")[:-1]
+
+
 def test_a_model_is_registered_with_all_that_tells_what_it_is_and_translates(folder, capsys) -> None:
     made = make_run("first.5", 20.0)
     pin("first.5")
@@ -96,10 +110,8 @@ def test_a_model_is_registered_with_all_that_tells_what_it_is_and_translates(fol
     assert loaded.metadata.signature.inputs.to_dict() == [{"type": "string", "required": True}]
     assert loaded.metadata.signature.outputs.to_dict() == [{"type": "string", "required": True}]
     assert list(loaded.input_example) == ["a car", "the old man"]  # of valid
-    command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(made)]
     lines = ["the old man buys a red car .", "", "a car"]
-    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
-    assert loaded.predict(lines) == done.stdout.split("\n")[:-1]
+    assert loaded.predict(lines) == translated(made, lines)
 
 
 def test_the_same_model_twice_adds_no_version(folder, capsys) -> None:
@@ -147,6 +159,54 @@ def test_only_what_dvc_knows_and_finds_unchanged_can_be_champion(folder, capsys)
     make_run("teacher", 90.0, objective="left_to_right")
     assert send(capsys, "best") == [f"{NAME} version 4 (best, valid BLEU 30.00): champion"]
     assert best.exists() and champion()[0] == 4
+
+
+@contextmanager
+def served(uri: str) -> Iterator[str]:
+    """The address at which `mlflow models serve` answers; it loads the package from beside the model, not from here."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = ["mlflow", "models", "serve", "-m", uri, "--env-manager", "local", "-p", str(port)]
+    server = subprocess.Popen(command, env=environment, start_new_session=True)
+    try:
+        for _ in range(600):
+            assert server.poll() is None, "the server ended by itself"
+            with suppress(requests.ConnectionError):
+                requests.get(f"http://127.0.0.1:{port}/ping", timeout=10)
+                break
+            time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}/invocations"
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(timeout=60)
+
+
+@pytest.mark.slow
+def test_the_champion_answers_over_http_as_translate_does_and_refuses_in_words(folder) -> None:
+    lines = ["the old man buys a red car .", "", "a car", "unseen wörds ☃"]
+    with served(f"models:/{NAME}@champion") as address:
+
+        def ask(lines: object) -> requests.Response:
+            return requests.post(address, json={"inputs": lines}, timeout=120)
+
+        assert ask(lines).json() == {"predictions": translated(Path("results/runs/best"), lines)}
+        with ThreadPoolExecutor(6) as clients:  # at the same time
+            answers = list(clients.map(lambda line: ask([line]).json()["predictions"], 3 * lines))
+        assert [line for (line,) in answers] == 3 * ask(lines).json()["predictions"]
+        for wrong, sentence in (
+            (["a"] * 1001, "1001 lines, but a request may have 1000; send several requests"),
+            (["x" * 100_001], "100001 characters, but a request may have 100000; send several requests"),
+            (["man " * 60], "line 1 has 60 subwords, but the model reads 23; split the line"),
+            (["a\nb"], "line 1 holds a line break; send each line as an entry of its own"),
+        ):
+            assert (ask(wrong).status_code, ask(wrong).json()["message"]) == (400, sentence)
+        for wrong, words in (("a car", "Expected list, but got str"), ([1], "Expected type str, but got int")):
+            assert ask(wrong).status_code == 400 and words in ask(wrong).json()["message"]
+        broken = requests.post(address, data=b"{", headers={"Content-Type": "application/json"}, timeout=120)
+        assert broken.status_code == 400 and "valid JSON" in broken.json()["message"]
+        assert requests.post(address, json={"lines": lines}, timeout=120).status_code == 400
+        assert ask(lines).status_code == 200  # none of this has hurt
 
 
 def test_other_valid_text_takes_no_ones_place(folder, capsys) -> None:

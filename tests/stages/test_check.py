@@ -63,7 +63,7 @@ def test_files_are_laid_over_one_another_as_the_workflow_does(tmp_path, monkeypa
     assert changed.runs.keys() == read_study([]).runs.keys()
     assert read_study([Path("config/tiny.yaml"), tmp_path / "delta.yaml"]).name == "tiny"
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="config/config.yaml: no such file"):
+    with pytest.raises(UserError, match=r"config/config\.yaml: no such file"):
         read_study([])
 
 

@@ -94,9 +94,10 @@ def _new_version(tracker: Tracker, one: Candidate) -> int:
 
 def _training_run(tracker: Tracker, one: Candidate) -> str | None:
     """The MLflow run that shows how it was trained, if it was sent there."""
-    where = f"tags.`axenat.folder` = '{one.folder.resolve()}' and tags.`axenat.stage` = 'train'"
-    found = tracker.client.search_runs([tracker.experiment_id], where, max_results=1)
-    return str(found[0].info.run_id) if found else None
+    where = f"tags.`axenat.stage` = 'train' and tags.run = '{one.run}'"
+    found = tracker.client.search_runs([tracker.experiment_id], where)
+    here = str(one.folder.resolve())
+    return next((str(run.info.run_id) for run in found if run.data.tags.get("axenat.folder") == here), None)
 
 
 def save(one: Candidate, path: Path, **identity: Any) -> None:

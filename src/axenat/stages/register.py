@@ -5,6 +5,7 @@ of axenat-<corpus>-teacher. The alias `champion` moves only to a better model, a
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from axenat.evaluate.comparisons import CHOICE_KEYS
@@ -17,13 +18,20 @@ from axenat.tracking import Tracker, tracking_uri
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", nargs="+", help="names of runs (default: all that are tuned)")
+    parser.add_argument(
+        "--choices", nargs="*", type=Path,
+        help="results of `axenat choose`, which keep out the runs that they passed over (default: all, unless --runs)",
+    )  # fmt: skip
     parser.add_argument("--results", type=Path, default=Path("results"), help="default: %(default)s")
     parser.add_argument("--data", type=Path, default=Path("data"), help="raw text (default: %(default)s)")
 
 
 def main(args: argparse.Namespace) -> None:
     tuned = sorted(path.parent.name for path in (args.results / "runs").glob("*/tuned.json"))
-    runs = args.runs or [run for run in tuned if run not in _passed_over(args.results / "choices")]
+    choices = args.choices
+    if choices is None:
+        choices = [] if args.runs else sorted((args.results / "choices").glob("*.json"))
+    runs = [run for run in args.runs or tuned if run not in _passed_over(choices)]
     if not runs:
         raise UserError(f"{args.results}/runs: no run is tuned yet; there is nothing to register")
     pin = args.data.with_name(f"{args.data.name}.dvc")
@@ -39,7 +47,7 @@ def main(args: argparse.Namespace) -> None:
         raise UserError(f"MLflow did not take the models ({reason}); register again later") from error
 
 
-def _passed_over(choices: Path) -> set[str]:
+def _passed_over(choices: Sequence[Path]) -> set[str]:
     """Runs of a grid of which another was chosen."""
-    records = [read_record(path, *CHOICE_KEYS) for path in sorted(choices.glob("*.json"))]
+    records = [read_record(path, *CHOICE_KEYS) for path in choices]
     return {one["run"] for record in records for one in record["candidates"]} - {record["chosen"] for record in records}
