@@ -112,6 +112,9 @@ def test_a_model_is_registered_with_all_that_tells_what_it_is_and_translates(fol
     assert list(loaded.input_example) == ["a car", "the old man"]  # of valid
     lines = ["the old man buys a red car .", "", "a car"]
     assert loaded.predict(lines) == translated(made, lines)
+    small = mlflow.pyfunc.load_model(f"models:/{NAME}@champion", model_config={"most_lines": 2})
+    with pytest.raises(mlflow.MlflowException, match=r"^3 lines, but a request may have 2; send several requests$"):
+        small.predict(lines)
 
 
 def test_the_same_model_twice_adds_no_version(folder, capsys) -> None:

@@ -1,6 +1,7 @@
 """Do data.dvc and dvc.lock say which data and settings made a model? Only then may others rely on it."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -14,9 +15,9 @@ def why_unpinned(folder: Path) -> str:
     lock = Path("dvc.lock")
     if not lock.exists():
         return "there is no dvc.lock here that says what it was made from"
-    model = folder / "model.safetensors"
-    if not any(model.is_relative_to(out) or Path(out).is_relative_to(folder) for out in _outs(lock)):
-        return f"dvc.lock does not know {folder}"
+    model = Path(os.path.relpath(folder)) / "model.safetensors"
+    if not any(model.is_relative_to(out) for out in _outs(lock)):
+        return f"dvc.lock does not know {model.parent}"
     return _unclean()
 
 

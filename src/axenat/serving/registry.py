@@ -4,6 +4,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import axenat
 from axenat.serving.candidate import Candidate
 from axenat.serving.champion import Version, why_not_champion
+from axenat.serving.service import Limits
 from axenat.tracking import Tracker
 
 if TYPE_CHECKING:
@@ -115,6 +117,7 @@ def save(one: Candidate, path: Path, **identity: Any) -> None:
         code_paths=[str(PACKAGE)],
         pip_requirements=requirements(),
         input_example=list(one.example),
+        model_config=asdict(Limits()),  # MLflow lets only what is written here be set otherwise when it loads
         mlflow_model=Model(**identity),
     )
 
