@@ -45,6 +45,8 @@ STAGES = {
     "record": "write the versions of all results to dvc.lock",
     "adopt": "pull results that are recorded in dvc.lock, and have Snakemake take them as made",
     "verify": "compare results with dvc.lock, file by file",
+    "register": "tuned models in MLflow's registry, ready to serve",
+    "check": "before a long run: is all there that it needs, and how long will it take",
 }
 
 

@@ -9,6 +9,9 @@ import sqlite3
 import pytest
 
 from axenat.config import TABLE_NAMES
+from axenat.estimates import space_of
+from axenat.files import read_yaml
+from axenat.study import parse_study
 from tests.browser import needs_browser, running, visiting
 
 pytestmark = pytest.mark.slow
@@ -212,3 +215,20 @@ def test_a_study_that_fails_leaves_a_report_of_what_there_is(finished, tmp_path_
     top = page[: page.index('id="overview"')]
     assert re.search(r"logs/train/.*\.log: axenat train: .*train\.safetensors: not a whole id file", top)
     assert "ce-raw" in top and "axe-distilled" in page
+
+
+def test_tuned_models_are_registered_but_for_those_that_a_grid_passed_over(finished, summary):
+    with sqlite3.connect(finished.folder / "mlflow.db") as database:
+        versions = database.execute("select name, value from model_version_tags where key = 'run'").fetchall()
+        aliases = database.execute("select * from registered_model_aliases").fetchall()
+    chosen = {score["run"] for score in summary["scores"] if score["chosen"]}
+    expected = {(f"axenat-demo{'-teacher' if run == 'teacher' else ''}", run) for run in chosen}
+    assert len(chosen) == 5 and sorted(versions) == sorted(expected)
+    assert not aliases  # nothing here is under DVC
+
+
+def test_a_study_takes_no_more_room_than_was_estimated(finished):
+    files = [path for part in ("data", "results") for path in (finished.folder / part).rglob("*") if path.is_file()]
+    space = space_of(parse_study(read_yaml(finished.folder / "config/tiny.yaml")), {})
+    used = sum(path.stat().st_size for path in files)
+    assert used < space.least < 20 * used

@@ -185,3 +185,15 @@ def record():
         if STUDY == parse_study(read_yaml("config/config.yaml")):
             subprocess.run(["axenat", "describe"])
             subprocess.run(["axenat", "record"])
+
+
+def asked_for_all():
+    """Is the whole study up to date now, or only the part that was asked for?"""
+    asked = workflow.dag_settings
+    return set(asked.targets) <= {"all"} and not (asked.until or asked.omit_from or asked.batch)
+
+
+def register():
+    """Tuned models in MLflow's registry; DVC, which says whether they can be relied on, must not be at work."""
+    if asked_for_all() and "DVC_STAGE" not in os.environ:
+        subprocess.run(["axenat", "register", "--runs", *STUDY.runs, "--choices", *layout.choices(STUDY)])

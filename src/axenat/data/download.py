@@ -119,7 +119,7 @@ def _obtain(archive: Archive, part: Part, mirrors: Sequence[str], patience: Pati
     """How the archive came to its place."""
     failures: list[str] = []
     changed = False
-    for origin in _origins(archive, mirrors):
+    for origin in origins_of(archive, mirrors):
         if isinstance(origin, Path):
             if not origin.is_file():
                 continue
@@ -144,7 +144,7 @@ def _obtain(archive: Archive, part: Part, mirrors: Sequence[str], patience: Pati
     raise UserError(f"{'; '.join([*missing, *failures])}; {when} {advice} that holds {archive.place}")
 
 
-def _origins(archive: Archive, mirrors: Sequence[str]) -> Iterator[Path | str]:
+def origins_of(archive: Archive, mirrors: Sequence[str]) -> Iterator[Path | str]:
     for mirror in mirrors:
         for place in dict.fromkeys(map(place_of, archive.addresses)):
             yield f"{mirror.rstrip('/')}/{quote(place)}" if _is_web(mirror) else Path(mirror).expanduser() / place

@@ -1,0 +1,38 @@
+"""Do data.dvc and dvc.lock say which data and settings made a model? Only then may others rely on it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from axenat.files import read_yaml
+
+MOST_NAMED = 3
+
+
+def why_unpinned(folder: Path) -> str:
+    """In words; empty if `dvc status` is clean and dvc.lock holds the model of this run."""
+    lock = Path("dvc.lock")
+    if not lock.exists():
+        return "there is no dvc.lock here that says what it was made from"
+    model = Path(os.path.relpath(folder)) / "model.safetensors"
+    if not any(model.is_relative_to(out) for out in _outs(lock)):
+        return f"dvc.lock does not know {model.parent}"
+    return _unclean()
+
+
+def _outs(lock: Path) -> list[str]:
+    stages = (read_yaml(lock) or {}).get("stages") or {}
+    return [out["path"] for stage in stages.values() for out in stage.get("outs", ())]
+
+
+def _unclean() -> str:
+    try:
+        done = subprocess.run(["dvc", "status", "--json"], capture_output=True, text=True, check=False)
+        changed = list(json.loads(done.stdout)) if done.returncode == 0 else None
+    except (OSError, ValueError):
+        changed = None
+    if changed is None:
+        return "dvc status cannot be told"
+    more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    return f"dvc status is not clean ({', '.join(changed[:MOST_NAMED])}{more} changed)" if changed else ""
