@@ -158,15 +158,20 @@ def _run_stages(study: Study, values: Mapping[str, Any]) -> dict[str, Stage]:
     subwords = f"{corpus}/subwords"
     files = [f"{RUN}/{name}" for name in ("model.safetensors", *layout.SUBWORD_FILES)]
     curve, tuning = {"x": "step", "y": "loss"}, {"x": "value", "y": "bleu"}
+
+    def training(*start: str) -> Stage:
+        outs, deps = [f"{RUN}/history.jsonl", f"{RUN}/best.json"], [f"{RUN}/config.yaml", *ids, subwords, *start]
+        return _stage(outs, deps, ["train"], plots={f"{RUN}/valid.csv": curve})
+
+    firsts = {name: run.start_from for name, run in study.runs.items() if run.start_from}
+    others = {name: item for name, item in runs.items() if name not in firsts}
+    started = {name: {**runs[name], "start": first} for name, first in firsts.items()}
+    weights = "results/runs/${item.start}/model.safetensors"
     return {
         "configure_run": _each(written, _stage([f"{RUN}/config.yaml", f"{RUN}/decode.yaml"], [], keys=keys)),
-        "train": _each(
-            runs,
-            _stage(
-                [f"{RUN}/history.jsonl", f"{RUN}/best.json"], [f"{RUN}/config.yaml", *ids, subwords], ["train"],
-                plots={f"{RUN}/valid.csv": curve},
-            ),
-        ),
+        "train": _each(others, training()),
+        # Of the same rule; DVC wants the same deps of each item of a stage.
+        **({"train_from": _each(started, training(weights))} if started else {}),
         "average": _each(runs, _stage(files, [f"{RUN}/best.json", subwords], ["average"])),
         "tune": _each(
             runs,

@@ -13,7 +13,7 @@ from dvc.repo import Repo
 from axenat import layout
 from axenat.dvc_stages import CONFIG, VERSIONS, check_described, describe, is_described, stages_of, text_of
 from axenat.files import UserError, read_yaml, write_text, write_yaml
-from axenat.records import ConfigError
+from axenat.records import ConfigError, merge
 from axenat.study import Study, parse_study
 
 ROOT = Path(__file__).parents[2]
@@ -222,6 +222,14 @@ def test_any_study_can_be_described(tmp_path, name):
     assert describe(config, tmp_path / "dvc.yaml")
     assert not describe(config, tmp_path / "dvc.yaml")
     assert set(read_yaml(tmp_path / "dvc.yaml")["stages"]) >= {"clean", "train", "distil", "score", "report"}
+
+
+def test_a_run_that_starts_from_another_depends_on_its_weights(values):
+    stages = stages_of(merge(values, {"runs": {"ce-raw": {"start_from": "teacher"}}}))
+    assert stages["train_from"]["foreach"] == {"ce-raw": {"corpus": "demo", "target_side": "raw", "start": "teacher"}}
+    assert "ce-raw" not in stages["train"]["foreach"] and "train_from" not in stages_of(values)
+    (weights,) = set(stages["train_from"]["do"]["deps"]) - set(stages["train"]["do"]["deps"])
+    assert weights.replace("${item.start}", "teacher") in layout.model("teacher")
 
 
 def test_a_study_without_grids_and_teachers_has_no_stages_for_them(values):
