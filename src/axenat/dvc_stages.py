@@ -13,7 +13,7 @@ import yaml
 from axenat import layout
 from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_mapping, write_text
-from axenat.study import Study, parse_study
+from axenat.study import STUDY_KEYS, Study, parse_study
 
 CONFIG, VERSIONS = "config/config.yaml", "workflow/stage_versions.yaml"
 FIRST_LINE = "# Written by `axenat describe` from config/config.yaml; `snakemake` writes it anew after a changed study."
@@ -23,7 +23,6 @@ HEADER = f"""{FIRST_LINE}
 # SMK_EXTRA=--forcerun=train dvc repro -f -s train@ce-raw forces a rerun.
 """
 CORPUS, RUN = "results/corpora/${item}", "results/runs/${key}"
-CORPUS_SECTIONS = (*(f"{stage}-{split}" for stage in ("download", "clean") for split in SPLITS), "subwords", "analysis")
 Stage = dict[str, Any]
 
 
@@ -74,7 +73,7 @@ def text_of(values: Mapping[str, Any]) -> str:
 def stages_of(values: Mapping[str, Any]) -> dict[str, Stage]:
     """By the name of the rule; those of grids and of distilled corpora only if the study has any."""
     study = parse_study(values)
-    keys = [key for key in ("study", "note", "corpora", "recipes", "runs", "tables", "published") if key in values]
+    keys = [key for key in STUDY_KEYS if key in values]
     return {
         **_corpus_stages(study),
         **_run_stages(study, values),
@@ -118,20 +117,22 @@ def _each(items: Mapping[str, Mapping[str, Any]] | Sequence[str], stage: Stage) 
 
 def _corpus_stages(study: Study) -> dict[str, Stage]:
     trained = [corpus for corpus in study.corpora if corpus in {run.corpus for run in study.runs.values()}]
-    sections = {name: f"{CORPUS}/config/{name}.yaml" for name in CORPUS_SECTIONS}
-    raw = [path for name, path in sections.items() if name.startswith(("download", "clean"))]
+    splits = SPLITS if "corpora" in study.tables else ("train", "valid")  # a clean test set is only ever counted
+    raw = [*(f"download-{split}" for split in SPLITS), *(f"clean-{split}" for split in splits)]
+    sections = {name: f"{CORPUS}/config/{name}.yaml" for name in (*raw, "subwords", "analysis")}
     own = [corpus.folder for corpus in study.corpora.values() if corpus.folder]
-    clean = {split: [f"{CORPUS}/clean/{split}.{side}" for side in ("source", "target")] for split in SPLITS}
-    counts = [f"{CORPUS}/clean/{split}.counts.json" for split in SPLITS]
+    clean = {split: [f"{CORPUS}/clean/{split}.{side}" for side in ("source", "target")] for split in splits}
+    counts = [f"{CORPUS}/clean/{split}.counts.json" for split in splits]
     ids = [f"{CORPUS}/raw/{split}.safetensors" for split in ("train", "valid")]
     texts = [path for paths in clean.values() for path in paths]
     return {
-        "configure_corpus": _each(list(study.corpora), _stage(sections.values(), [], keys=["corpora.${item}"])),
+        "configure_corpus": _each(trained, _stage(sections.values(), [], keys=["corpora.${item}"])),
         "clean": _each(
-            list(study.corpora),
+            trained,
             # The raw text is made on the way where it is not what the configuration says.
             _stage(
-                [*texts, *counts], ["data", *own, *raw], ["download", "clean"], targets=["data/${item}/origin.yaml"]
+                [*texts, *counts], ["data", *own, *(sections[name] for name in raw)], ["download", "clean"],
+                targets=["data/${item}/origin.yaml"],
             ),
         ),
         "learn_subwords": _each(
@@ -263,7 +264,8 @@ def _study_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
     compared = [f"results/runs/{run}/{name}" for run in members for name in ("tuned.json", "config.yaml")]
     steady = [name for name in study.tables if name != "speed"]
     tables = [layout.table_file(name, ending) for name in steady for ending in ("md", "csv", "tex")]
-    shown = [path for name in steady for paths in layout.table_inputs(study, name).values() for path in paths]
+    records = [path for name in steady for paths in layout.table_inputs(study, name).values() for path in paths]
+    shown = [str(Path(path).parent) if path.startswith("data/") else path for path in records]
     drawn = [path for name in layout.FIGURE_NAMES for path in layout.drawn_from(study, name)]
     told = [f"results/runs/{run}/{name}" for name in ("history.jsonl", "tuned.json") for run in runs]
     raw = [f"data/{corpus}" for corpus in study.corpora]
@@ -275,9 +277,8 @@ def _study_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
         ["results/summary.json", *results], [*scores, *further, *choices, *texts], ["summarise"], ["study"]
     )
     if steady:
-        records = [path for path in shown if not path.startswith("data/")]
         stages["tables"] = _stage(
-            tables, ["config/paper.yaml", *raw, *records], ["tables"], [key for key in keys if key != "note"]
+            tables, ["config/paper.yaml", *shown], ["tables"], [key for key in keys if key != "note"]
         )
     stages["figures"] = _stage([], drawn, ["figures"], kinds, plots={path: {} for path in layout.figures()})
     # What a clock says, results/speed, is made on the way and belongs to no stage: no two measurements agree.

@@ -1,13 +1,15 @@
 """Results against the books, with a real DVC in a real repository: what differs is told file by file."""
 
 import hashlib
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from axenat.cli import main
 from axenat.files import write_text
-from tests.stages.test_record import record_all, repository, run  # noqa: F401
 
 STAGES = """
 stages:
@@ -16,15 +18,33 @@ stages:
 """
 
 
-@pytest.fixture
-def recorded(repository: Path) -> Path:  # noqa: F811
-    """A file and a folder with folders and a name that sorts differently as text and as a path."""
-    write_text("dvc.yaml", STAGES)
-    write_text(".dvcignore", "*.part\n")
+@pytest.fixture(scope="module")
+def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Raw text, a file, and a folder with folders and names that sort otherwise as text than as paths."""
+    folder = tmp_path_factory.mktemp("books")
+    write_text(folder / "dvc.yaml", STAGES)
+    write_text(folder / ".dvcignore", "*.part\n")
+    for name in ("data/text", "out"):
+        write_text(folder / name, "one\n")
     for name in ("b", "a/two", "a/one", "a-b/three", "ä"):
-        write_text(f"results/{name}", f"{name}\n")
-    record_all()
-    return repository
+        write_text(folder / "results" / name, f"{name}\n")
+    dvc = str(Path(sys.executable).parent / "dvc")
+    for command in (
+        [dvc, "init", "-q", "--no-scm"],
+        [dvc, "add", "-q", "data"],
+        [dvc, "commit", "-q", "-f", "dvc.yaml"],
+    ):
+        subprocess.run(command, cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture
+def recorded(books: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(books, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    monkeypatch.setenv("DVC_NO_ANALYTICS", "true")
+    return tmp_path
 
 
 def verify(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, str]]:
@@ -58,7 +78,7 @@ def md5(line: str) -> str:
 
 
 def test_without_its_listing_a_folder_is_told_as_a_whole(recorded: Path, capsys) -> None:
-    run("rm", "-rf", ".dvc/cache")
+    shutil.rmtree(".dvc/cache")
     write_text("results/a/one", "other\n")
     code, told = verify(capsys)
     assert code == 1 and list(told) == ["results"] and told["results"].count(".dir") == 2

@@ -239,6 +239,13 @@ def test_a_study_without_grids_and_teachers_has_no_stages_for_them(values):
     assert not stages_of(alone).keys() & {"choose", "distil", "encode_distilled"}
 
 
+def test_a_clean_test_set_is_asked_for_only_where_it_is_counted(values):
+    """Else `snakemake all` would not make it, and DVC could not record it."""
+    assert "clean/test.source" in str(stages_of(values)["clean"])
+    fewer = stages_of({**values, "tables": ["lengths"]})
+    assert "clean/test.source" not in str(fewer["clean"]) and "data/demo" not in fewer["tables"]["deps"]
+
+
 def test_stages_of_another_study_are_refused_in_one_sentence(tmp_path, values):
     config, out = tmp_path / "config.yaml", tmp_path / "dvc.yaml"
     write_yaml(config, values)
