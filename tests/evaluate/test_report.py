@@ -231,10 +231,13 @@ def test_examples_put_the_outputs_of_the_chosen_runs_under_one_source(study: Stu
     assert [[output["run"] for output in example["outputs"]] for example in examples] == [runs] * 3
 
 
-def test_the_page_is_the_same_whatever_the_clock_and_the_machine_say(study: StudyRecord) -> None:
-    other = replace(study, speed={}, runs=[replace(run, provenance={"host": "elsewhere"}) for run in study.runs])
+def test_the_page_is_the_same_whatever_the_clock_says_and_the_host_is_called(study: StudyRecord) -> None:
+    passing = {"host": "elsewhere", "slurm_job": "7"}
+    runs = [replace(run, provenance={**(run.provenance or {}), **passing}) for run in study.runs]
+    other = replace(study, speed={}, runs=runs)
     pages = [render_report(one, tables_of(one), drawn(one)) for one in (study, other)]
-    assert pages[0] == pages[1]
+    assert pages[0] == pages[1] and "elsewhere" not in pages[1]
+    assert "0123abc" in pages[0] and "2.13.0" in pages[0]
     assert render_machine(study, tables_of(study)) != render_machine(other, tables_of(other))
 
 

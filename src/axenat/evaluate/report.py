@@ -1,4 +1,4 @@
-"""The report of a study: one HTML page that needs nothing but a browser, and one of what no two machines agree on."""
+"""The report of a study: one HTML page that needs nothing but a browser, and one of what is never the same twice."""
 
 import json
 import re
@@ -24,6 +24,7 @@ from axenat.evaluate.verdicts import verdicts
 
 MAX_EXAMPLES = 8
 CLOCK = "speed"  # the table of what a clock said
+PASSING = ("host", "slurm_job")  # facts of a run that are others each time
 APART = ("training", "alignment", "corpora")  # items with a section of their own
 
 
@@ -62,6 +63,7 @@ def render_report(
         alignment_data=Markup(_for_script([alignment["record"] for alignment in aligned])),
         examples=examples_side_by_side(study),
         differences=differences(study.runs),
+        **_made(study, without=PASSING),
         machine_link=around.machine_link,
         seeds={run.name: (run.config or {}).get("seed") for run in study.runs},
     )
@@ -69,14 +71,17 @@ def render_report(
 
 def render_machine(study: StudyRecord, tables: Sequence[ShownTable] = ()) -> str:
     """What a clock said, and who made the runs: never the same twice, so that it stands on a page of its own."""
-    shared, different = provenance_tables(study)
-    return _template("machine.html.j2").render(
-        study=study,
-        items=[item for item in items(tables, ()) if item.name == CLOCK],
-        shared=shared,
-        different=different,
-        unknown=[run.name for run in study.runs if not run.provenance],
+    timed = [item for item in items(tables, ()) if item.name == CLOCK]
+    return _template("machine.html.j2").render(study=study, items=timed, **_made(study))
+
+
+def _made(study: StudyRecord, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Commit, software and machine of the runs, but for some facts."""
+    shared, different = (
+        {key: value for key, value in facts.items() if key not in without} for facts in provenance_tables(study)
     )
+    unknown = [run.name for run in study.runs if not run.provenance]
+    return {"shared": shared, "different": different, "unknown": unknown}
 
 
 def _template(name: str) -> jinja2.Template:

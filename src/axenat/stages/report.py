@@ -1,6 +1,6 @@
 """`axenat report`: the HTML pages of a study, from whatever the study has by now.
 
-What a clock said, and what made the runs, is on a page of its own, so that the other is the same on every rerun.
+What a clock said, and on which host, is on a page of its own, so that the other is the same on every rerun.
 """
 
 import argparse
@@ -17,13 +17,7 @@ from axenat.evaluate.reproduction import departures, package_texts
 from axenat.evaluate.study_record import CorpusRecord
 from axenat.evaluate.table_text import from_markdown
 from axenat.files import UserError, read_mapping, read_record, read_text, write_text
-from axenat.stages.study_files import (
-    add_study_arguments,
-    existing,
-    failures_in,
-    read_or_note,
-    read_study,
-)
+from axenat.stages.study_files import add_study_arguments, existing, failures_in, read_or_note, read_study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
