@@ -1,7 +1,6 @@
 """Snakemake and DVC take turns on one small study, with a real git, DVC and remote: nothing is run twice."""
 
 import copy
-import json
 import re
 import shutil
 from collections.abc import Iterable
@@ -23,22 +22,24 @@ corpora:
     grammar: {seed: 1, train: 300, valid: 6, test: 6}
     references: 2
     judged: true
-    clean: {max_length: 80}
-    subwords: {merges: 300}
+    clean: {min_length: 1, max_length: 80, max_ratio: 9.0, drop_duplicates: false}
+    subwords: {merges: 300, joint: true, min_count: 1, max_vocabulary: 0}
     distil: {teacher: teacher, shards: 2}
-    analysis: {length_bounds: [1, 9], short_below: 10, long_above: 14}
+    analysis: {length_bounds: [1, 9, 11, 13, 15], short_below: 10, long_above: 14}
 recipes:
   small:
     corpus: demo
     model: {width: 16, encoder_layers: 1, decoder_layers: 1, heads: 2, hidden: 32, max_positions: 128}
-    train: {steps: 4, tokens_per_step: 256, tokens_per_batch: 256, warmup_steps: 2, validate_every: 2}
-    decode: {beam_size: 1, num_length_candidates: 2, also: []}
+    objective: {name: axe}
+    train:
+      {steps: 4, tokens_per_step: 256, tokens_per_batch: 256, warmup_steps: 2, validate_every: 2, log_every: 2}
+    decode: {beam_size: 1, length_penalties: [1.0], num_length_candidates: 2, also: []}
 runs:
   teacher: {recipe: small, objective: {name: left_to_right}}
   axe:
     recipe: small
     target_side: distilled
-    objective: {name: axe, skip_target_penalty: [2]}
+    objective: {skip_target_penalty: [2]}
     decode: {length_multipliers: [1.0, 1.1]}
 tables: [skip_target_penalty, speed]
 """
@@ -53,7 +54,7 @@ def begin(workshop: Any) -> Any:
         "git init -q",
         "dvc init -q",
         "axenat describe",
-        "snakemake --cores 1 -q -- raw_text",
+        "snakemake --cores 1 raw_text",
         "dvc add data",
     ):
         assert must(workshop, *command.split())
@@ -125,8 +126,7 @@ def test_after_a_changed_parameter_whoever_comes_second_has_nothing_to_do(copied
     assert {"configure_corpus", "analyse", "figure", "report"} <= jobs(said)
     assert not jobs(said) & {"train", "tune", "translate", "score", "clean"}
     expect([must(copied, "dvc", "repro")], UP_TO_DATE)
-    changed = json.loads(must(copied, "dvc", "params", "diff", "--json"))
-    assert "corpora.demo.analysis.short_below" in changed["config/config.yaml"]
+    assert "analysis.short_below" in must(copied, "dvc", "params", "diff", "--md")
 
 
 def test_an_experiment_reruns_what_its_key_touches_and_nothing_else(copied):
@@ -139,7 +139,8 @@ def test_an_experiment_reruns_what_its_key_touches_and_nothing_else(copied):
         "summarise", "tables", "figures", "report",
     }  # fmt: skip
     expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
-    assert must(copied, "dvc", "metrics", "diff", "--md") and must(copied, "axenat", "verify")
+    assert "length_multiplier" in must(copied, "dvc", "metrics", "diff", "--md")
+    assert must(copied, "axenat", "verify")
 
 
 def test_results_that_dvc_puts_back_are_taken_as_made(copied):
@@ -167,7 +168,7 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes(finished, tmp_path_
     folder = tmp_path_factory.mktemp("second") / "deeper" / "elsewhere"
     folder.mkdir(parents=True)
     second = begin(new_workshop(folder))
-    must(second, "snakemake", "--cores", "1", "all")
+    must(second, "snakemake", "--cores", "2", "all")
     assert (folder / "data.dvc").read_text() == (finished.folder / "data.dvc").read_text()
     first = outs_in(finished.folder / "dvc.lock")
     assert outs_in(folder / "dvc.lock") == first and len(first) > 60
