@@ -29,7 +29,7 @@ BOUNDS = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT": "60",
 }
-LOCK_SECONDS = 120.0  # the tables of a fresh database take seconds, on a busy machine many
+LOCK_SECONDS = 600.0  # the tables of a fresh database take seconds, on a busy machine minutes
 METRICS_PER_CALL = 1000  # MLflow's own limits
 PARAMS_PER_CALL = 100
 FILES = "axenat.files"  # a tag: which files of which content a run has
