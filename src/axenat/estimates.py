@@ -36,11 +36,12 @@ def largest_vocabulary(corpus: CorpusConfig) -> int:
     return min(size, corpus.subwords.max_vocabulary or size)
 
 
-def parameters_of(study: Study, run: str) -> int:
+def parameters_of(study: Study, run: str, learnt: tuple[int, int] | None = None) -> int:
+    """With the vocabularies of source and target that were learnt, or else the largest that there can be."""
     config, corpus = study.runs[run], study.corpus_of(run)
-    size = largest_vocabulary(corpus)
+    source, target = learnt or (largest_vocabulary(corpus),) * 2
     joint, predicts_length = corpus.subwords.joint, not config.causal
-    return num_parameters(config.model, size, size, joint=joint, predicts_length=predicts_length)
+    return num_parameters(config.model, source, target, joint=joint, predicts_length=predicts_length)
 
 
 def work_of(run: RunConfig, parameters: int) -> float:

@@ -45,7 +45,8 @@ def check_duration(study: Study, results: Path, logs: Path) -> Finding:
         return warning("time", words, f"let one train for some minutes, then check again: {SPEED} in its folder tells")
     hours, far = 0.0, False
     for run in waiting:
-        seconds, is_far = estimate(study.runs[run], parameters_of(study, run), earlier)
+        parameters = parameters_of(study, run, _learnt(results, study.runs[run].corpus))
+        seconds, is_far = estimate(study.runs[run], parameters, earlier)
         hours, far = hours + seconds / 3600, far or is_far
     devices = sorted({training.device for training in earlier})
     unit = "CPU-hours" if devices == ["cpu"] else "GPU-hours"
@@ -96,7 +97,7 @@ def earlier_trainings(results: Path, logs: Path) -> Iterator[Training]:
     for folder in sorted((results / "runs").glob("*")):
         try:
             run, parameters = _configured(folder, results)
-        except (UserError, OSError):  # an older version's, or only half there
+        except UserError:  # an older version's, or only half there
             continue
         if seconds := seconds_of(folder, run.train.steps, logs):
             step = float(run.train.tokens_per_step) * parameters
@@ -117,10 +118,17 @@ def _configured(folder: Path, results: Path) -> tuple[RunConfig, int]:
     values = read_mapping(folder / "config.yaml", *TEXT_KEYS)
     text = {key: values.pop(key) for key in TEXT_KEYS}
     run = build(RunConfig, values, str(folder / "config.yaml"))
-    learnt = results / "corpora" / run.corpus / "subwords"
-    source, target = (count_lines(learnt / f"vocab.{side}") for side in ("source", "target"))
+    learnt = _learnt(results, run.corpus)
+    if learnt is None:
+        raise UserError(f"{results}: the vocabulary of {run.corpus} is not here")
     joint, predicts_length = bool(text["joint"]), not run.causal
-    return run, num_parameters(run.model, source, target, joint=joint, predicts_length=predicts_length)
+    return run, num_parameters(run.model, *learnt, joint=joint, predicts_length=predicts_length)
+
+
+def _learnt(results: Path, corpus: str) -> tuple[int, int] | None:
+    """Sizes of the vocabularies of source and target, once they are there."""
+    paths = [results / "corpora" / corpus / "subwords" / f"vocab.{side}" for side in ("source", "target")]
+    return (count_lines(paths[0]), count_lines(paths[1])) if all(path.exists() for path in paths) else None
 
 
 def seconds_of(folder: Path, steps: int, logs: Path) -> float:

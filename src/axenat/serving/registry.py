@@ -4,6 +4,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -84,7 +85,8 @@ def _new_version(tracker: Tracker, one: Candidate) -> int:
             save(one, Path(folder) / "model", model_id=logged.model_id)
             client.log_model_artifacts(logged.model_id, str(Path(folder) / "model"))
     except BaseException:
-        client.finalize_logged_model(logged.model_id, "FAILED")
+        with suppress(MlflowException):  # a store that is away cannot be told either
+            client.finalize_logged_model(logged.model_id, "FAILED")
         raise
     client.finalize_logged_model(logged.model_id, "READY")
     made = client.create_model_version(
