@@ -50,6 +50,14 @@ def test_without_the_papers_numbers_nothing_is_said_of_them(name: str, study: St
     assert "ublished" not in "".join([*printed(table).labels, *table.notes])
 
 
+def test_what_the_paper_states_of_confidence_stands_beside_cross_entropy_and_long_sentences(study: StudyRecord) -> None:
+    """On its own corpora it is of distilled data."""
+    for made, sides in ((other(study), ["raw", "distilled"]), (own(study), ["distilled"])):
+        rows = [row for row in TABLES["confidence"](made).rows if row["published"]]
+        assert [(row["target_side"], row["size"], row["model"]) for row in rows] == [(s, "long", "CE") for s in sides]
+        assert {(row["published"], row["published_to_peak"]) for row in rows} == {(0.14, 0.33)}
+
+
 def in_one_convention(study: StudyRecord) -> StudyRecord:
     return replace(study, scores=[{**score, "conventions": None} for score in study.scores])
 

@@ -66,6 +66,14 @@ def test_the_page_is_no_wider_than_the_window(browser: Any, path: Path, width: i
         assert visit.overflow() == 0
 
 
+def test_a_long_word_does_not_widen_the_page(browser: Any, path: Path) -> None:
+    """Names of runs and texts of others may be anything."""
+    words = "document.querySelectorAll('p, dd, dt, li:not(.weave li, .bars li)')"
+    with visiting(browser, path, 390) as visit:
+        visit.page.evaluate(f"{words}.forEach(one => one.append('x'.repeat(80)))")
+        assert visit.overflow() == 0
+
+
 LUMINANCE = """([selector, property]) => {
   const [r, g, b] = getComputedStyle(document.querySelector(selector))[property].match(/\\d+/g).map(Number);
   return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;

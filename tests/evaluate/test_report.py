@@ -250,6 +250,39 @@ def test_times_and_machines_have_a_page_of_their_own(study: StudyRecord) -> None
     assert "No times" in lost and "No run has a provenance.json" in lost
 
 
+def of_two_corpora(study: StudyRecord) -> StudyRecord:
+    """The cross entropy run of the raw side moves to a corpus of its own, which has the same sources."""
+    scores = [
+        {**score, "corpus": "other", "num_sentences": 1, "num_references": 1} if score["run"] == "ce-raw" else score
+        for score in study.scores
+    ]
+    return replace(study, scores=scores)
+
+
+def test_examples_of_two_corpora_are_not_mixed(study: StudyRecord) -> None:
+    found = [(example["corpus"], example["source"], len(example["outputs"]))
+             for example in examples_side_by_side(of_two_corpora(study))]  # fmt: skip
+    sources = [example["source"] for example in study.run("ce-raw").analyses[0]["examples"]]
+    expected = [*(("demo", source, 4) for source in sources), *(("other", source, 1) for source in sources)]
+    assert sorted(found) == sorted(expected)
+
+
+def test_a_source_that_stands_twice_is_two_examples(study: StudyRecord) -> None:
+    runs = [
+        replace(run, analyses=[{**run.analyses[0], "examples": [run.analyses[0]["examples"][0]] * 2}])
+        for run in study.runs
+    ]
+    assert [len(example["outputs"]) for example in examples_side_by_side(replace(study, runs=runs))] == [5, 5]
+
+
+def test_every_test_set_is_told_with_its_own_size(study: StudyRecord, page: str) -> None:
+    said = " ".join(page.split())
+    assert "; the test set holds 500 sentences with 8 references each." in said
+    said = " ".join(render_report(of_two_corpora(study)).split())
+    assert "; the test set of demo holds 500 sentences with 8 references each" in said
+    assert "; the test set of other holds 1 sentence with 1 reference each" in said
+
+
 def test_what_all_runs_share_is_told_once_and_what_differs_by_run() -> None:
     runs = [RunRecord(name=name, provenance={"commit": "c", "soft": {"torch": "2"}, "s": name}) for name in "ab"]
     shared, different = provenance_tables(StudyRecord(name="s", runs=runs))

@@ -11,7 +11,7 @@ from sacrebleu.significance import PairedTest
 
 from axenat.evaluate.bleu import bleu_counts
 from axenat.evaluate.counts import ROWS_AT_ONCE, Counts, count
-from axenat.evaluate.significance import both_tests, paired_bootstrap, paired_randomisation
+from axenat.evaluate.significance import both_tests, p_value_of_shares, paired_bootstrap, paired_randomisation
 from tests.texts import CLOSE, GOOD, POOR, REFERENCES, damaged, sentences
 
 FAR = GOOD, POOR
@@ -86,3 +86,19 @@ def test_randomisation_comes_near_the_exact_test() -> None:
         as_far += abs(a.score_of(one) - a.score_of(other)) >= measured - 1e-9
     assert 2 < as_far < 64
     assert paired_randomisation(a, b)["p_value_randomisation"] == pytest.approx(as_far / 64, abs=0.02)
+
+
+def test_shares_are_those_of_all_sentences_and_not_their_mean() -> None:
+    """Of three sentences all eight ways of swapping can be tried; the shares are 3 and 12 of 30."""
+    a, b = (np.array(rows, dtype=float) for rows in ([[0, 10], [1, 18], [2, 2]], [[4, 10], [8, 18], [0, 2]]))
+    as_far = 0
+    for swaps in itertools.product([False, True], repeat=3):
+        swapped = np.array(swaps)[:, None]
+        one, other = (np.where(swapped, *order).sum(0) for order in ((a, b), (b, a)))
+        as_far += abs(one[0] / one[1] - other[0] / other[1]) >= 9 / 30 - 1e-9
+    assert as_far == 4
+    assert p_value_of_shares(a, b) == pytest.approx(as_far / 8, abs=0.02)
+
+
+def test_shares_of_nothing_are_equal() -> None:
+    assert p_value_of_shares(np.zeros((3, 2)), np.zeros((3, 2))) == 1.0

@@ -50,7 +50,7 @@ def test_long_sentences_are_compared_with_short_ones(study: StudyRecord) -> None
     # CE loses 12 a bucket and AXE 3, from the same start: the gap grows by 9 a bucket.
     found = verdict(study, "AXE gains more on long")
     assert found.answer == YES
-    assert found.findings[0].words == "AXE minus CE is +10.0 BLEU for 1 to 9 words and +37.0 for 30 or more"
+    assert found.findings[0].words == "AXE minus CE is +10.00 BLEU for 1 to 9 words and +37.00 for 30 or more"
 
 
 def test_a_bucket_of_few_sentences_says_nothing(study: StudyRecord) -> None:
@@ -67,10 +67,17 @@ def test_repetitions_are_told_with_their_factor(study: StudyRecord) -> None:
     assert verdict(more, "AXE repeats fewer").answer == NO
 
 
+@pytest.mark.parametrize(("p_value", "answer", "end"), [(0.04, YES, "(p = 0.040)"), (0.05, NO, "chance may explain")])
+def test_fewer_repetitions_must_be_more_than_chance(study: StudyRecord, p_value: float, answer: str, end: str) -> None:
+    tested = [{**one, "p_value_repetition": p_value} for one in study.comparisons]
+    found = verdict(replace(study, comparisons=tested), "AXE repeats fewer")
+    assert found.answer == answer and all(finding.words.endswith(end) for finding in found.findings)
+
+
 def test_sharpness_is_what_the_neighbours_get_of_the_peak(study: StudyRecord) -> None:
     # 0.06 / 0.9 and 0.3 / 0.9
     found = verdict(study, "AXE knows better")
-    assert found.findings[0].words == "on long sentences the neighbours get 7% of the peak with AXE, 33% with CE"
+    assert found.findings[0].words == "on long sentences the neighbours get 6.7% of the peak with AXE, 33.3% with CE"
     assert found.answer == YES
 
 
@@ -80,6 +87,13 @@ def test_distilled_is_compared_with_raw_for_each_objective(study: StudyRecord) -
         "ce-distilled is 20.00 BLEU above ce-raw",
         "axe-distilled-d2 is 12.00 BLEU above axe-raw-d2",
     ]
+
+
+@pytest.mark.parametrize(("low", "overlap"), [(61.3, True), (61.31, False)])  # the interval of ce-raw ends at 61.3
+def test_where_intervals_overlap_the_reader_is_told(study: StudyRecord, low: float, overlap: bool) -> None:
+    near = with_scores(study, ce_distilled={"bleu": 61.9, "bleu_low": low, "bleu_high": 62.5})
+    found = verdict(near, "Distilled targets").findings[0]
+    assert found.answer == YES and found.words.endswith("their 95 % intervals overlap") == overlap
 
 
 @pytest.mark.parametrize(
@@ -114,19 +128,31 @@ def test_an_optimum_lies_inside_the_grid(study: StudyRecord, bleu: tuple[float, 
     assert verdict(with_run(study, "axe-raw-d2", tuned=tuned), "λ has").findings[0].answer == answer
 
 
+def with_objectives(study: StudyRecord, *bleu: float) -> StudyRecord:
+    """The three of section 3.3, at a delta that no other run has, with these scores on valid."""
+    axe, made = study.run("axe-raw-d2"), []
+    for (observe, scored), value in zip((("none", "all"), ("some", "all"), ("some", "hidden")), bleu, strict=False):
+        objective = {"name": "axe", "observe": observe, "score": scored, "skip_target_penalty": 9}
+        config = {**(axe.config or {}), "objective": objective}
+        made.append(replace(axe, name=f"{observe}-{scored}", config=config, tuned={**(axe.tuned or {}), "bleu": value}))
+    return replace(study, runs=[*study.runs, *made])
+
+
 def test_training_objectives_are_told_in_the_order_of_the_paper(study: StudyRecord) -> None:
     assert verdict(study, "To see some tokens").answer == UNKNOWN
-    axe = study.run("axe-raw-d2")
-    runs = list(study.runs)
-    for (observe, scored), bleu in {("none", "all"): 20.0, ("some", "all"): 21.0, ("some", "hidden"): 22.0}.items():
-        config = {**(axe.config or {}), "objective": {"name": "axe", "observe": observe, "score": scored}}
-        runs.append(replace(axe, name=f"{observe}-{scored}", config=config, tuned={**(axe.tuned or {}), "bleu": bleu}))
-    (found,) = verdict(replace(study, runs=runs), "To see some tokens").findings
+    (found,) = verdict(with_objectives(study, 20.0, 21.0, 22.0), "To see some tokens").findings
     assert (found.answer, found.words) == (
         YES, "BLEU on valid: nothing seen 20.00, all scored 21.00, hidden scored 22.00"
     )  # fmt: skip
-    (found,) = verdict(replace(study, runs=runs[:-2]), "To see some tokens").findings
-    assert (found.answer, found.words) == (UNKNOWN, "no run on valid with: all scored, hidden scored")
+    (found,) = verdict(with_objectives(study, 20.0), "To see some tokens").findings
+    assert (found.answer, found.words) == (UNKNOWN, "no run on valid at the same δ with: all scored, hidden scored")
+
+
+@pytest.mark.parametrize("bleu", [(20.0, 20.0, 20.0), (21.0, 20.0, 22.0), (20.0, 22.0, 21.0)])
+def test_each_training_objective_must_be_above_the_one_before(study: StudyRecord, bleu: tuple[float, ...]) -> None:
+    """The best of the other deltas, which is 70 here, is no match for an ablation at one."""
+    high = [replace(run, tuned={**(run.tuned or {}), "bleu": 70.0}) for run in study.runs]
+    assert verdict(with_objectives(replace(study, runs=high), *bleu), "To see some tokens").answer == NO
 
 
 @pytest.mark.parametrize("claim", ["AXE is above", "AXE gains", "AXE repeats", "AXE knows", "Distilled"])

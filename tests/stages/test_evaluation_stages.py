@@ -190,6 +190,7 @@ def test_the_summary_holds_every_score_and_compares_axe_with_cross_entropy(
     assert (comparison["a"], comparison["b"]) == ("axe-raw-1", "ce-raw")
     assert comparison["difference"] > 0 and comparison["p_value"] < 0.05
     assert comparison["p_value_randomisation"] < 0.05 and comparison["num_trials"] == 10_000
+    assert comparison["p_value_repetition"] < 0.05
     assert summary["seeds"] == []
     printed = capsys.readouterr().out
     assert all(run in printed for run in RUNS)

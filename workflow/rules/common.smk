@@ -177,23 +177,21 @@ def report_so_far():
     subprocess.run(["axenat", "report_so_far", *report_so_far_words()])
 
 
-def record():
-    """Write dvc.yaml and dvc.lock, if all of the study in config/config.yaml is up to date, and not from inside DVC."""
-    asked = workflow.dag_settings
-    whole = set(asked.targets) <= {"all"} and not (asked.until or asked.omit_from or asked.batch)
-    if whole and os.path.exists("dvc.yaml") and not INSIDE_DVC:
-        if STUDY == parse_study(read_yaml("config/config.yaml")):
-            subprocess.run(["axenat", "describe"])
-            subprocess.run(["axenat", "record"])
-
-
 def asked_for_all():
     """Is the whole study up to date now, or only the part that was asked for?"""
     asked = workflow.dag_settings
     return set(asked.targets) <= {"all"} and not (asked.until or asked.omit_from or asked.batch)
 
 
+def record():
+    """Write dvc.yaml and dvc.lock, if all of the study in config/config.yaml is up to date, and not from inside DVC."""
+    if asked_for_all() and os.path.exists("dvc.yaml") and not INSIDE_DVC:
+        if STUDY == parse_study(read_yaml("config/config.yaml")):
+            subprocess.run(["axenat", "describe"])
+            subprocess.run(["axenat", "record"])
+
+
 def register():
     """Tuned models in MLflow's registry; DVC, which says whether they can be relied on, must not be at work."""
-    if asked_for_all() and "DVC_STAGE" not in os.environ:
+    if asked_for_all() and not INSIDE_DVC:
         subprocess.run(["axenat", "register", "--runs", *STUDY.runs, "--choices", *layout.choices(STUDY)])

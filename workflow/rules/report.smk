@@ -3,7 +3,7 @@ rule summarise:
         scores=outputs("score.json"),
         further=further_outputs("score.json"),
         choices=layout.choices(STUDY),
-        texts=outputs("txt"),
+        texts=[*outputs("txt"), *outputs("bpe.txt")],
     output:
         summary="results/summary.json",
         markdown=report(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sacrebleu.metrics.bleu import BLEU
 
 from axenat.evaluate.bleu import bleu
+from axenat.evaluate.counts import Floats
 from axenat.evaluate.scorable import check_scorable
 from axenat.files import UserError
 
@@ -18,12 +19,14 @@ PAPER_BOUNDS = (1, 10, 20, 30, 40, 50)  # Table 8
 
 def repetition_rate(lines: Sequence[str]) -> float:
     """Share of tokens equal to their left neighbour (Table 9); a line's first token has none."""
-    num_tokens = num_repeated = 0
-    for line in lines:
-        tokens = line.split()
-        num_tokens += len(tokens)
-        num_repeated += sum(repeated_tokens(tokens))
-    return num_repeated / num_tokens if num_tokens else 0.0
+    num_repeated, num_tokens = repetition_counts(lines).sum(0).tolist()
+    return float(num_repeated / num_tokens) if num_tokens else 0.0
+
+
+def repetition_counts(lines: Sequence[str]) -> Floats:
+    """For each line, how many tokens repeat the one before, and how many there are."""
+    split = [line.split() for line in lines]
+    return np.array([[sum(repeated_tokens(tokens)), len(tokens)] for tokens in split], dtype=np.float64).reshape(-1, 2)
 
 
 def repeated_tokens(tokens: Sequence[str]) -> list[bool]:

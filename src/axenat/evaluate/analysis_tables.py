@@ -176,7 +176,8 @@ def _confidence_rows(study: StudyRecord, run: RunRecord) -> list[dict[str, Any]]
     for size in (size for size in ("short", "long") if size in found):
         at = dict(zip(found[size]["offsets"], found[size]["probability"], strict=True))
         sides = [at[offset] for offset in (-1, 1) if at.get(offset) is not None]
-        stated = study.paper.confidence if study.paper and (size, run.objective) == ("long", "masked") else None
+        shown = (size, run.objective) == ("long", "masked") and is_shown(study, *place(run))
+        stated = study.paper.confidence if study.paper and shown else None
         rows.append(
             {
                 "corpus": corpus_of(run),

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from axenat.evaluate.analysis import repetition_counts
 from axenat.evaluate.bleu import bleu_counts
 from axenat.evaluate.seeds import may_be_paired
-from axenat.evaluate.significance import both_tests
+from axenat.evaluate.significance import both_tests, p_value_of_shares
 from axenat.files import UserError
 
 Score = Mapping[str, Any]
@@ -54,7 +55,20 @@ def compare(a: Score, b: Score, texts: Mapping[str, Sequence[str]]) -> dict[str,
         "a": a["run"],
         "b": b["run"],
         **both_tests(*counted),
+        "p_value_repetition": _p_value_of_repetition(a, b, texts),
         "corpus": a["corpus"],
         "target_side": a["target_side"],
         "decode": a["decode"],
     }
+
+
+def texts_of(score: Score) -> list[str]:
+    """Where the lines are that `compare` asks for; scores from before name no subwords."""
+    return [score["hypothesis"], *score["references"], *([score["subwords"]] if score.get("subwords") else [])]
+
+
+def _p_value_of_repetition(a: Score, b: Score, texts: Mapping[str, Sequence[str]]) -> float | None:
+    """Of subwords, whose rate the paper gives."""
+    if not (a.get("subwords") and b.get("subwords")):
+        return None
+    return p_value_of_shares(*(repetition_counts(texts[score["subwords"]]) for score in (a, b)))

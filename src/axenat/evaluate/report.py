@@ -22,7 +22,7 @@ from axenat.evaluate.study_record import Record, StudyRecord
 from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparison_line, signatures, to_html
 from axenat.evaluate.verdicts import verdicts
 
-MAX_EXAMPLES = 8
+MAX_EXAMPLES = 8  # of each corpus
 CLOCK = "speed"  # the table of what a clock said
 PASSING = ("host", "slurm_job")  # facts of a run that are others each time
 APART = ("training", "alignment", "corpora")  # items with a section of their own
@@ -106,8 +106,7 @@ def _results(study: StudyRecord) -> list[dict[str, Any]]:
             "split": split,
             "html": Markup(to_html(scores)),
             "signatures": signatures(scores),
-            "num_sentences": scores[0].get("num_sentences"),
-            "num_references": scores[0].get("num_references"),
+            "sizes": {score["corpus"]: (score.get("num_sentences"), score.get("num_references")) for score in scores},
         }
         for split, scores in by_split(with_one_candidate(study.scores, study.decodings)).items()
     ]
@@ -158,19 +157,19 @@ def alignments(study: StudyRecord) -> list[dict[str, Any]]:
 
 
 def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
-    """The same sources with the output of each chosen run; repeated words are marked."""
-    by_source: dict[str, dict[str, Any]] = {}
+    """The first sources of each corpus with the output of each chosen run; repeated words are marked."""
+    by_line: dict[tuple[str, int], dict[str, Any]] = {}  # a source may stand on several lines, and in several corpora
     for score in study.shown():
         analysis = study.run(score["run"]).analysis()
         if not analysis:
             continue
         label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
-        for example in analysis.get("examples") or ():
-            entry = by_source.setdefault(example["source"], {**example, "outputs": []})
+        for line, example in enumerate((analysis.get("examples") or ())[:MAX_EXAMPLES]):
+            entry = by_line.setdefault((score["corpus"], line), {**example, "corpus": score["corpus"], "outputs": []})
             words = example["hypothesis"].split()
             marked = list(zip(words, repeated_tokens(words), strict=True))
             entry["outputs"].append({"label": label, "run": score["run"], "words": marked})
-    return list(by_source.values())[:MAX_EXAMPLES]
+    return list(by_line.values())
 
 
 def provenance_tables(study: StudyRecord) -> tuple[dict[str, str], dict[str, dict[str, str]]]:

@@ -63,7 +63,10 @@ def departures(texts: Mapping[str, str]) -> list[Departure]:
 
 
 def _python_remarks(text: str) -> Iterator[tuple[str, str]]:
-    """Docstrings, and comments that stand together, with the function or class they are in."""
+    """Docstrings, and comments that stand together, with the function or class they are in.
+
+    A sentence with gaps (an f-string) is told by the tables that fill them, run by run.
+    """
     scopes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     comments: list[str] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -74,7 +77,7 @@ def _python_remarks(text: str) -> Iterator[tuple[str, str]]:
             continue
         remark = " ".join(comments) if comments else token.string.strip("\"' \n")
         comments = []
-        if MARK in remark:
+        if MARK in remark and not token.string.startswith(('f"', "f'")):
             inside = [node for node in scopes if node.lineno <= token.start[0] <= (node.end_lineno or 0)]
             yield (max(inside, key=lambda node: node.lineno).name.lstrip("_") if inside else ""), remark
 

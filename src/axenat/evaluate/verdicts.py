@@ -5,16 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
-from axenat.evaluate.contrasts import (
-    named,
-    pairs,
-    places,
-    representatives,
-    unanalysed,
-    unscored,
-)
+from axenat.evaluate.contrasts import named, pairs, places, representatives, unanalysed, unscored
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import of_ablation
+from axenat.evaluate.table_parts import delta, of_ablation
 from axenat.evaluate.table_parts import place as place_of
 from axenat.evaluate.tables import OBJECTIVE_LABELS
 
@@ -57,12 +50,16 @@ def _nothing(study: StudyRecord, otherwise: str) -> Finding:
     return Finding(place=f"study {study.name}", answer=UNKNOWN, words=words)
 
 
-def _told(place: str, shown: bool, words: str) -> Finding:
-    return Finding(place=place, answer=YES if shown else NO, words=words)
+def _told(place: str, shown: bool, words: str, p_value: float | None = None) -> Finding:
+    """Without a test the sign decides."""
+    by_chance = p_value is not None and p_value >= CHANCE
+    words += "" if p_value is None else f" (p = {p_value:.3f})"
+    words += ", which chance may explain" if by_chance and shown else ""
+    return Finding(place=place, answer=YES if shown and not by_chance else NO, words=words)
 
 
 def axe_above_ce(study: StudyRecord) -> Iterator[Finding]:
-    p_values = {(test["a"], test["b"], test["split"]): test.get("p_value") for test in study.comparisons}
+    p_values = _p_values(study, "p_value")
     for place in places(study):
         if lacking := unscored(study, place):
             yield Finding(place=named(study, place), answer=UNKNOWN, words=lacking)
@@ -70,11 +67,11 @@ def axe_above_ce(study: StudyRecord) -> Iterator[Finding]:
             difference = axe["bleu"] - ce["bleu"]
             p_value = p_values.get((axe["run"], ce["run"], axe["split"]))
             words = f"{axe['run']} is {_apart(difference)} {ce['run']}"
-            if p_value is not None:
-                words += f" (p = {p_value:.3f})"
-            by_chance = p_value is not None and p_value >= CHANCE
-            words += ", which chance may explain" if by_chance and difference > 0 else ""
-            yield _told(named(study, place), difference > 0 and not by_chance, words)
+            yield _told(named(study, place), difference > 0, words, p_value)
+
+
+def _p_values(study: StudyRecord, key: str) -> dict[tuple[str, str, str], float | None]:
+    return {(test["a"], test["b"], test["split"]): test.get(key) for test in study.comparisons}
 
 
 def _apart(difference: float) -> str:
@@ -97,7 +94,7 @@ def more_so_on_long_sentences(study: StudyRecord) -> Iterator[Finding]:
             yield Finding(place=place, answer=UNKNOWN, words=words)
             continue
         (first, short), (last, long) = gaps[0], gaps[-1]
-        words = f"AXE minus CE is {first:+.1f} BLEU for {_span(short)} words and {last:+.1f} for {_span(long)}"
+        words = f"AXE minus CE is {first:+.2f} BLEU for {_span(short)} words and {last:+.2f} for {_span(long)}"
         yield _told(place, last > first, words)
 
 
@@ -117,6 +114,7 @@ def _analysed(study: StudyRecord, key: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 def fewer_repetitions(study: StudyRecord) -> Iterator[Finding]:
+    p_values = _p_values(study, "p_value_repetition")
     for place in places(study):
         if lacking := unscored(study, place):
             yield Finding(place=named(study, place), answer=UNKNOWN, words=lacking)
@@ -128,7 +126,8 @@ def fewer_repetitions(study: StudyRecord) -> Iterator[Finding]:
             words = f"AXE repeats {rates[0]:.2%} of its tokens, CE {rates[1]:.2%}"
             if 0 < rates[0] < rates[1]:
                 words += f", {rates[1] / rates[0]:.1f} times as many"
-            yield _told(named(study, place), rates[0] < rates[1], words)
+            p_value = p_values.get((axe["run"], ce["run"], axe["split"]))
+            yield _told(named(study, place), rates[0] < rates[1], words, p_value)
 
 
 def sharper_positions(study: StudyRecord) -> Iterator[Finding]:
@@ -141,7 +140,7 @@ def sharper_positions(study: StudyRecord) -> Iterator[Finding]:
         if shares[0] is None or shares[1] is None:
             yield Finding(place=place, answer=UNKNOWN, words="the set has no long sentences")
             continue
-        words = f"on long sentences the neighbours get {shares[0]:.0%} of the peak with AXE, {shares[1]:.0%} with CE"
+        words = f"on long sentences the neighbours get {shares[0]:.1%} of the peak with AXE, {shares[1]:.1%} with CE"
         yield _told(place, shares[0] < shares[1], words)
 
 
@@ -154,36 +153,47 @@ def _beside_the_peak(curve: Record) -> float | None:
 def distilled_above_raw(study: StudyRecord) -> Iterator[Finding]:
     for corpus, objective in product(dict.fromkeys(corpus for corpus, _ in places(study)), ("masked", "axe")):
         sides = [representatives(study, (corpus, side), objective) for side in ("distilled", "raw")]
-        label = OBJECTIVE_LABELS[objective]
-        where = f"{label}, {corpus}"
+        where = f"{OBJECTIVE_LABELS[objective]}, {corpus}"
         if not all(sides):
             lacking = "; ".join(unscored(study, (corpus, side), (objective,)) for side in ("raw", "distilled"))
             yield Finding(place=where, answer=UNKNOWN, words=lacking.strip("; "))
         for distilled, raw in product(*sides):
             difference = distilled["bleu"] - raw["bleu"]
-            yield _told(where, difference > 0, f"{distilled['run']} is {_apart(difference)} {raw['run']}")
+            words = f"{distilled['run']} is {_apart(difference)} {raw['run']}"
+            words += ", but their 95 % intervals overlap" if _overlap(distilled, raw) else ""
+            yield _told(where, difference > 0, words)
+
+
+def _overlap(a: Record, b: Record) -> bool:
+    """There is no test of these two, so the reader is told where chance may have its part."""
+    bounds = [score.get(key) for score in (a, b) for key in ("bleu_low", "bleu_high")]
+    return None not in bounds and max(bounds[::2]) <= min(bounds[1::2])
 
 
 def objectives_in_order(study: StudyRecord) -> Iterator[Finding]:
-    """Nothing seen and all scored, some seen and all scored, some seen and the hidden scored: each above the last."""
+    """Nothing seen and all scored, some seen and all scored, some seen and the hidden scored: each above the last.
+
+    At the deltas of the ablations: the best of a longer grid would have an advantage that is not the objective's.
+    """
     kinds = {("none", "all"): "nothing seen", ("some", "all"): "all scored", ("some", "hidden"): "hidden scored"}
     for place in places(study):
-        best: dict[str, Record] = {}
-        for run in study.runs:
-            if run.objective != "axe" or place_of(run) != place or not run.tuned or run.tuned.get("bleu") is None:
-                continue
+        here = [run for run in study.runs if run.objective == "axe" and place_of(run) == place]
+        deltas = {delta(run) for run in here if of_ablation(run)}
+        best: dict[str, float] = {}
+        for run in here:
+            bleu = (run.tuned or {}).get("bleu")
             objective = (run.config or {}).get("objective") or {}
             kind = kinds.get((objective.get("observe", "some"), objective.get("score", "hidden")))
-            if kind and run.tuned["bleu"] > best.get(kind, {"bleu": -1.0})["bleu"]:
-                best[kind] = run.tuned
-        ablated = any(of_ablation(run) and place_of(run) == place for run in study.runs)
-        if ablated and len(best) < len(kinds):
+            if kind and bleu is not None and delta(run) in deltas:
+                best[kind] = max(bleu, best.get(kind, bleu))
+        if deltas and len(best) < len(kinds):
             lacking = ", ".join(kind for kind in kinds.values() if kind not in best)
-            yield Finding(place=named(study, place), answer=UNKNOWN, words=f"no run on valid with: {lacking}")
-        elif ablated:
-            bleu = [best[kind]["bleu"] for kind in kinds.values()]
-            words = ", ".join(f"{kind} {value:.2f}" for kind, value in zip(kinds.values(), bleu, strict=True))
-            yield _told(named(study, place), bleu == sorted(bleu), f"BLEU on valid: {words}")
+            words = f"no run on valid at the same δ with: {lacking}"
+            yield Finding(place=named(study, place), answer=UNKNOWN, words=words)
+        elif deltas:
+            words = ", ".join(f"{kind} {best[kind]:.2f}" for kind in kinds.values())
+            rises = all(best[lower] < best[higher] for lower, higher in pairwise(kinds.values()))
+            yield _told(named(study, place), rises, f"BLEU on valid: {words}")
 
 
 def skipping_falls_with_delta(study: StudyRecord) -> Iterator[Finding]:

@@ -62,6 +62,7 @@ def main(args: argparse.Namespace) -> None:
         "seed": config.get("seed"),
         # `summarise` pairs the sentences of two systems and finds them here.
         "hypothesis": args.hypothesis,
+        "subwords": args.subwords,
         "references": args.references,
     }
     write_json(args.out, score)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, compare, mark_chosen, pairs_to_compare
+from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, compare, mark_chosen, pairs_to_compare, texts_of
 from axenat.evaluate.decodings import spelled_out, with_one_candidate
 from axenat.evaluate.seeds import over_seeds
 from axenat.evaluate.tables import to_csv, to_markdown, to_terminal
@@ -26,7 +26,7 @@ def main(args: argparse.Namespace) -> None:
         for paths in (args.scores, args.further)
     )
     pairs = list(pairs_to_compare(scores))
-    paths = {path for pair in pairs for score in pair for path in (score["hypothesis"], *score["references"])}
+    paths = {path for pair in pairs for score in pair for path in texts_of(score)}
     texts = {path: read_lines(path) for path in sorted(paths)}
     summary = {
         "study": args.study_name,
