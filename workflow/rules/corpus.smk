@@ -155,6 +155,9 @@ rule encode:
         " --out {output} --threads {threads} 2> {log}"
 
 
+# One thread: a job that wants all cores of a machine waits until every training on it has ended, and with it all
+# distilled runs.
 use rule encode as encode_distilled with:
     wildcard_constraints:
         variant="distilled",
+    threads: 1
