@@ -1,7 +1,4 @@
-"""`axenat report`: the HTML pages of a study, from whatever the study has by now.
-
-What a clock said, and what made the runs, is on a page of its own, so that the other is the same on every rerun.
-"""
+"""`axenat report`: the page of a study, from whatever it has by now, and one of what is never the same twice."""
 
 import argparse
 import json
