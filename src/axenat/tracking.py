@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 EXPERIMENT = "axenat"
-KIND = {"mlflow.experimentKind": "custom_model_development"}  # `mlflow ui` shows runs first, and not chats
 # Every wait on a server is bounded: a dead one costs seconds, not the minutes of the defaults.
 BOUNDS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
@@ -196,7 +195,7 @@ def _experiment(client: "MlflowClient") -> str:
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
-            return str(client.create_experiment(name, tags=KIND))
+            return str(client.create_experiment(name))
         except MlflowException:  # another job was quicker
             found = client.get_experiment_by_name(name)
             if found is None:
