@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CHAMPION = "champion"
 FINGERPRINT = "fingerprint"
+WAIT_SECONDS = 60  # for a server to take a version
 PACKAGE = Path(axenat.__file__).parent
 # What decoding imports; engines that are not installed here are not used there either.
 NEEDED = ("jieba", "mlflow", "numpy", "pyyaml", "sacremoses", "safetensors", "subword-nmt", "torch")
@@ -91,7 +92,7 @@ def _new_version(tracker: Tracker, one: Candidate) -> int:
     client.finalize_logged_model(logged.model_id, "READY")
     made = client.create_model_version(
         one.name, f"models:/{logged.model_id}", run_id=run_id, model_id=logged.model_id,
-        tags={**one.tags, FINGERPRINT: one.fingerprint},
+        tags={**one.tags, FINGERPRINT: one.fingerprint}, await_creation_for=WAIT_SECONDS,
     )  # fmt: skip
     return int(made.version)
 
@@ -110,7 +111,7 @@ def save(one: Candidate, path: Path, **identity: Any) -> None:
     import mlflow.pyfunc
     from mlflow.models import Model
 
-    for name in ("mlflow.models.signature", "mlflow.pyfunc"):  # they narrate the trial
+    for name in ("mlflow.models.signature", "mlflow.pyfunc", "mlflow.store.model_registry"):  # they narrate it all
         logging.getLogger(name).setLevel(logging.WARNING)
     mlflow.pyfunc.save_model(
         str(path),
