@@ -286,6 +286,19 @@ def test_an_ablation_however_good_changes_no_other_table(name: str, study: Study
     assert rows_of(name, with_ablations(study, "distilled")) == rows_of(name, study)
 
 
+def test_repeated_runs_stand_side_by_side_seed_by_seed(study: StudyRecord) -> None:
+    repeated = [
+        {**score, "run": f"{score['run']}-seed{seed}", "seed": seed}
+        for score in study.scores
+        for seed in (1, 2)
+        if score["objective"] == "masked"
+    ]
+    rows = rows_of("target_sides", replace(study, scores=repeated, choices=[]))
+    assert [(row["raw_run"], row["distilled_run"]) for row in rows] == [
+        ("ce-raw-seed1", "ce-distilled-seed1"), ("ce-raw-seed2", "ce-distilled-seed2")
+    ]  # fmt: skip
+
+
 def test_confidence_has_both_lengths_of_both_models_and_what_lies_beside_the_peak(study: StudyRecord) -> None:
     rows = [row for row in rows_of("confidence", study) if row["target_side"] == "raw"]
     assert [(row["model"], row["size"]) for row in rows] == [

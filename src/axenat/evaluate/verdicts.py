@@ -166,7 +166,7 @@ def distilled_above_raw(study: StudyRecord) -> Iterator[Finding]:
 
 def _overlap(a: Record, b: Record) -> bool:
     """There is no test of these two, so the reader is told where chance may have its part."""
-    bounds = [score.get(key) for score in (a, b) for key in ("bleu_low", "bleu_high")]
+    bounds: list[Any] = [score.get(key) for score in (a, b) for key in ("bleu_low", "bleu_high")]
     return None not in bounds and max(bounds[::2]) <= min(bounds[1::2])
 
 
