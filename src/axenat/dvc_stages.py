@@ -257,8 +257,8 @@ def _study_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
     runs, choices = list(study.runs), layout.choices(study)
     scores = [layout.output(study, run, "test", "score.json") for run in runs]
     further = [path for run in runs for path in layout.further_outputs(study, run, "test", "score.json")]
-    texts, analyses = (
-        [layout.output(study, run, "test", ending) for run in runs] for ending in ("txt", "analysis.json")
+    texts, subwords, analyses = (
+        [layout.output(study, run, "test", ending) for run in runs] for ending in ("txt", "bpe.txt", "analysis.json")
     )
     members = [run for grid in study.grids.values() for run in grid.runs]
     compared = [f"results/runs/{run}/{name}" for run in members for name in ("tuned.json", "config.yaml")]
@@ -274,7 +274,7 @@ def _study_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
     kinds = [key for key in keys if key in ("study", "recipes", "runs")]
     stages = {"choose": _stage(choices, compared, ["choose"])} if choices else {}
     stages["summarise"] = _stage(
-        ["results/summary.json", *results], [*scores, *further, *choices, *texts], ["summarise"], ["study"]
+        ["results/summary.json", *results], [*scores, *further, *choices, *texts, *subwords], ["summarise"], ["study"]
     )
     if steady:
         stages["tables"] = _stage(
