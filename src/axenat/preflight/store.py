@@ -7,12 +7,11 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
 from axenat.preflight.findings import Finding, ok, warning
-from axenat.tracking import EXPERIMENT, tracking_uri
+from axenat.tracking import EXPERIMENT, tracking_uri, without_credentials
 
 SECONDS = 5.0
 LATER = "runs go on without it; send them later with axenat publish"
@@ -45,7 +44,7 @@ def _database(path: Path, on_cluster: bool) -> Finding:
 
 
 def _server(uri: str) -> Finding:
-    shown = _without_credentials(uri)
+    shown = without_credentials(uri)
     address = f"{uri.rstrip('/')}/api/2.0/mlflow/experiments/get-by-name"
     try:
         answer = requests.get(
@@ -69,9 +68,3 @@ def _basic() -> tuple[str, str] | None:
 def _bearer() -> dict[str, str]:
     token = os.environ.get("MLFLOW_TRACKING_TOKEN")
     return {"Authorization": f"Bearer {token}"} if token else {}
-
-
-def _without_credentials(uri: str) -> str:
-    """What is told on a terminal ends in logs."""
-    parts = urlsplit(uri)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -2,10 +2,10 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
-from axenat.files import read_yaml
+from axenat.dvc_command import dvc
+from axenat.files import UserError, read_yaml
 
 MOST_NAMED = 3
 
@@ -28,11 +28,8 @@ def _outs(lock: Path) -> list[str]:
 
 def _unclean() -> str:
     try:
-        done = subprocess.run(["dvc", "status", "--json"], capture_output=True, text=True, check=False)
-        changed = list(json.loads(done.stdout)) if done.returncode == 0 else None
-    except (OSError, ValueError):
-        changed = None
-    if changed is None:
+        changed = list(json.loads(dvc("status", "--json")))
+    except (UserError, ValueError):
         return "dvc status cannot be told"
     more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
     return f"dvc status is not clean ({', '.join(changed[:MOST_NAMED])}{more} changed)" if changed else ""
