@@ -61,11 +61,12 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path, *, ma
     if odd:
         raise UserError(f"{path} does not fit the model of config.yaml: {odd[0]} is on one side only")
     with torch.no_grad():
-        for name in tensors.keys() & parameters.keys():
-            if parameters[name].shape != tensors[name].shape:
-                sizes = f"{tuple(tensors[name].shape)} instead of {tuple(parameters[name].shape)}"
+        for name, parameter in parameters.items():
+            found = tensors.get(name, parameter)
+            if parameter.shape != found.shape:
+                sizes = f"{tuple(found.shape)} instead of {tuple(parameter.shape)}"
                 raise UserError(f"{path} does not fit the model of config.yaml: {name} is {sizes}")
-            parameters[name].copy_(tensors[name])
+            parameter.copy_(found)
 
 
 @dataclass(slots=True)
