@@ -22,6 +22,8 @@ FLOORS = [
         "corpus_config",
         "recipe",
         "presets",
+        "resources",
+        "site",
         "links",
         "study",
         "layout",

@@ -73,7 +73,7 @@ def text_of(values: Mapping[str, Any]) -> str:
 def stages_of(values: Mapping[str, Any]) -> dict[str, Stage]:
     """By the name of the rule; those of grids and of distilled corpora only if the study has any."""
     study = parse_study(values)
-    keys = [key for key in STUDY_KEYS if key in values]
+    keys = [key for key in STUDY_KEYS if key in values and key != "resources"]  # what jobs ask for changes no result
     return {
         **_corpus_stages(study),
         **_run_stages(study, values),

@@ -13,9 +13,10 @@ from axenat.links import check_links
 from axenat.presets import PRESETS
 from axenat.recipe import Selection, origin_of, published, selection_of, with_steps
 from axenat.records import ConfigError, as_plain, build, check_part, merge, one_of
+from axenat.resources import resources_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
-STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables", "published")
+STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables", "published", "resources")
 # A grid names its runs with the paper's letters where it has one.
 SHORT_NAMES = {"skip_target_penalty": "delta"}
 # What an objective does not read must not make its runs stale.
@@ -54,6 +55,8 @@ class Study:
     selections: dict[str, Selection] = field(default_factory=dict)  # of the corpora that follow a recipe
     tables: tuple[str, ...] = TABLE_NAMES
     published: str = PAPER_COLUMNS[0]  # column of the paper that other corpora than its own are shown beside
+    # As written, for a site may be laid over them; the same study, whatever its jobs ask for.
+    resources: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def teachers(self) -> list[str]:
@@ -177,6 +180,8 @@ def parse_study(values: Any) -> Study:
         _check_recipe(f"recipes.{_name('recipes', name)}", recipe)
     column = values.get("published") or PAPER_COLUMNS[0]
     one_of("published", column, PAPER_COLUMNS)
+    resources = values.get("resources") or {}
+    resources_of(resources)
     study = Study(
         name=_name("study", values["study"]),
         note=_note(values.get("note")),
@@ -186,6 +191,7 @@ def parse_study(values: Any) -> Study:
         selections=selections,
         tables=_tables(values.get("tables")),
         published=column,
+        resources=dict(resources),
     )
     check_links(study)
     return study

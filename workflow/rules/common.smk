@@ -1,10 +1,13 @@
+import contextlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
-from snakemake.cli import get_argument_parser
+from snakemake.cli import parse_args
 
 from axenat import layout, needs
 from axenat.config import PAPER_ITEMS, TABLE_NAMES
@@ -12,6 +15,9 @@ from axenat.corpus_config import SPLITS
 from axenat.dvc_stages import check_described
 from axenat.files import UserError, read_yaml
 from axenat.jobs import jobs_of
+from axenat.preflight.cluster import check_cluster, refuse_problems
+from axenat.resources import resources_of
+from axenat.site import in_snakemake, read_site
 from axenat.study import parse_study
 
 
@@ -25,6 +31,8 @@ def or_refuse(function, *arguments):
 
 
 STUDY = or_refuse(parse_study, config)
+SITE = or_refuse(read_site, os.path.join(workflow.basedir, ".."))
+RESOURCES = or_refuse(resources_of, STUDY.resources, SITE.resources)
 INSIDE_DVC = "DVC_STAGE" in os.environ
 if INSIDE_DVC:
     or_refuse(check_described)
@@ -92,6 +100,24 @@ def runs_of_grid(*path):
     ]
 
 
+def cpus(stage, teacher=False):
+    return RESOURCES.ask(stage, teacher=teacher).cpus
+
+
+def asks(stage, teacher=False):
+    """What a job of this stage asks of a cluster. No parameter: more memory makes no result stale."""
+    return in_snakemake(stage, RESOURCES.ask(stage, teacher=teacher), SITE)
+
+
+def with_input(asked, factor):
+    """At least so many times the size of what is read."""
+    first = asked["mem_mb"]
+    return {
+        **asked,
+        "mem_mb": lambda wildcards, input, attempt: max(first(wildcards, attempt), attempt * factor * int(input.size_mb)),
+    }
+
+
 def outputs(ending, split="test", runs=None):
     return [layout.output(STUDY, run, split, ending) for run in runs or STUDY.runs]
 
@@ -131,12 +157,25 @@ def tell_lacking():
                 print(f"axenat: {item} ({table}) {sentence}", file=sys.stderr)
 
 
-def asked_for():
-    """Targets, and what --until and its like name; the workflow itself learns them only later."""
+def command_line():
+    """What Snakemake was called with, profiles included; the workflow itself learns it only later."""
     if "snakemake" not in sys.argv[0] or "--target-jobs" in sys.argv:  # called as a library, or by itself for a job
-        return []
-    words, _ = get_argument_parser().parse_known_args(sys.argv[1:])
-    return [*words.targets, *words.until, *words.forcerun, *words.omit_from]
+        return None
+    with contextlib.redirect_stderr(io.StringIO()):  # it says once more which profiles it uses
+        return parse_args(sys.argv[1:])[1]
+
+
+def asked_for():
+    """Targets, and what --until and its like name."""
+    words = command_line()
+    return [*words.targets, *words.until, *words.forcerun, *words.omit_from] if words else []
+
+
+def check_slurm():
+    """Before the first job is sent: what would make all of them fail."""
+    words = command_line()
+    if words and words.executor == "slurm" and not words.dryrun:
+        refuse_problems(check_cluster(Path(words.profile[0]), SITE, RESOURCES.by_rule()))
 
 
 def publish():

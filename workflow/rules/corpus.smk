@@ -68,7 +68,7 @@ for name in STUDY.corpora:
                 archives=lambda wildcards: layout.ARCHIVES,
                 folder=lambda wildcards, output: os.path.dirname(output[0]),
             resources:
-                mem_mb=2000,
+                **asks("download"),
             log:
                 f"logs/download/{name}-{split}.log",
             benchmark:
@@ -90,9 +90,9 @@ rule clean:
         counts="results/corpora/{corpus}/clean/{split}.counts.json",
     params:
         version=VERSIONS["clean"],
-    threads: 8
+    threads: cpus("clean")
     resources:
-        mem_mb=4000,  # of all processes together
+        **asks("clean"),
     log:
         "logs/clean/{corpus}-{split}.log",
     benchmark:
@@ -115,9 +115,9 @@ rule learn_subwords:
     params:
         version=VERSIONS["learn_subwords"],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-    threads: 8
+    threads: cpus("learn_subwords")
     resources:
-        mem_mb=lambda wildcards, input: max(4000, 3 * int(input.size_mb)),  # it grows with the number of words
+        **with_input(asks("learn_subwords"), 3),  # it grows with the number of words
     log:
         "logs/learn_subwords/{corpus}.log",
     benchmark:
@@ -141,9 +141,9 @@ rule encode:
     params:
         version=VERSIONS["encode"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
-    threads: 8
+    threads: cpus("encode")
     resources:
-        mem_mb=4000,  # of all processes together
+        **asks("encode"),
     log:
         "logs/encode/{corpus}-{variant}-{split}.log",
     benchmark:

@@ -15,7 +15,7 @@ rule score:
         version=VERSIONS["score"],
         accept=lambda wildcards, input: f"--accept {input.accept}" if input.accept else "",
     resources:
-        mem_mb=2000,
+        **asks("score"),
     log:
         "logs/score/{run}-{split}-{decode}.log",
     benchmark:
@@ -41,9 +41,9 @@ rule analyse:
     params:
         version=VERSIONS["analyse"],
         folder=lambda wildcards, input: os.path.dirname(input.model[0]),
-    threads: 1
+    threads: cpus("analyse")
     resources:
-        mem_mb=4000,
+        **asks("analyse"),
     log:
         "logs/analyse/{run}-{split}-{decode}.log",
     benchmark:
@@ -65,7 +65,7 @@ rule choose:
         version=VERSIONS["choose"],
         key=lambda wildcards: STUDY.grids[wildcards.grid].key,
     resources:
-        mem_mb=2000,
+        **asks("choose"),
     log:
         "logs/choose/{grid}.log",
     benchmark:

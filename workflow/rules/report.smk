@@ -23,7 +23,7 @@ rule summarise:
         version=VERSIONS["summarise"],
         study=STUDY.name,
     resources:
-        mem_mb=2000,
+        **asks("summarise"),
     log:
         "logs/summarise/summarise.log",
     benchmark:
@@ -53,7 +53,7 @@ rule figure:
         choices=lambda wildcards, input: [path for path in input if path.startswith("results/choices/")],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     resources:
-        mem_mb=2000,
+        **asks("figures"),
     log:
         "logs/figures/{figure}.log",
     benchmark:
@@ -94,7 +94,7 @@ rule report:
         jobs=lambda wildcards: json.dumps(jobs_of(STUDY)),
         documents=CONFIG_README,  # no input: as with code, a reworded line makes no page stale
     resources:
-        mem_mb=2000,
+        **asks("report"),
     log:
         "logs/report/report.log",
     benchmark:

@@ -12,9 +12,9 @@ rule speed:
         runs=[f"results/runs/{run}" for run in STUDY.runs],
         models=[f"results/runs/{run}:{decode}" for run, decode in needs.side_by_side(STUDY)],
         sources=test_sources(),
-    threads: 1
+    threads: cpus("speed")
     resources:
-        mem_mb=4000,
+        **asks("speed"),
     log:
         "logs/speed/speed.log",
     benchmark:
@@ -62,7 +62,7 @@ rule table:
         lacking=lambda wildcards: needs.lacking(STUDY, table_in(wildcards)),
         folder=lambda wildcards, output: os.path.dirname(output.markdown),
     resources:
-        mem_mb=2000,
+        **asks("tables"),
     log:
         "logs/tables/{table}.log",
     benchmark:

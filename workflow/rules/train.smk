@@ -47,10 +47,9 @@ rule train:
         version=VERSIONS["train"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
         folder=lambda wildcards, output: os.path.dirname(output.best),
-    threads: 1
+    threads: cpus("train")
     resources:
-        mem_mb=4000,
-        runtime=120,
+        **asks("train"),
     log:
         "logs/train/{run}.log",
     benchmark:
@@ -59,7 +58,8 @@ rule train:
         ENVIRONMENT
     shell:
         "axenat train --config {input.config} --train {input.train} --valid {input.valid}"
-        " --subwords {params.subwords} --start-from {input.start} --out {params.folder} --threads {threads} 2> {log}"
+        " --subwords {params.subwords} --start-from {input.start} --out {params.folder} --threads {threads}"
+        " --ranks {resources.tasks} --nodes {resources.nodes} 2> {log}"
 
 
 rule average:
@@ -75,7 +75,7 @@ rule average:
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     resources:
-        mem_mb=4000,
+        **asks("average"),
     log:
         "logs/average/{run}.log",
     benchmark:
@@ -98,9 +98,9 @@ rule tune:
     params:
         version=VERSIONS["tune"],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-    threads: 1
+    threads: cpus("tune")
     resources:
-        mem_mb=4000,
+        **asks("tune"),
     log:
         "logs/tune/{run}.log",
     benchmark:
@@ -118,15 +118,23 @@ use rule train as train_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
     priority: 10
+    threads: cpus("train", teacher=True)
+    resources:
+        **asks("train", teacher=True),
 
 
 use rule average as average_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
     priority: 10
+    resources:
+        **asks("average", teacher=True),
 
 
 use rule tune as tune_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
     priority: 10
+    threads: cpus("tune", teacher=True)
+    resources:
+        **asks("tune", teacher=True),

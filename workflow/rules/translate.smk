@@ -13,9 +13,9 @@ rule distil:
         version=VERSIONS["distil"],
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
     priority: 10
-    threads: 1
+    threads: cpus("distil", teacher=True)
     resources:
-        mem_mb=4000,
+        **asks("distil", teacher=True),
     log:
         "logs/distil/{corpus}-{shard}.log",
     benchmark:
@@ -43,7 +43,7 @@ rule gather:
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
     priority: 10
     resources:
-        mem_mb=2000,
+        **asks("gather"),
     log:
         "logs/gather/{corpus}.log",
     benchmark:
@@ -68,9 +68,9 @@ rule translate:
     params:
         version=VERSIONS["translate"],
         folder=lambda wildcards, input: os.path.dirname(input.model[0]),
-    threads: 1
+    threads: cpus("translate")
     resources:
-        mem_mb=4000,
+        **asks("translate"),
     log:
         "logs/translate/{run}-{split}-{decode}.log",
     benchmark:

@@ -1,33 +1,50 @@
-"""Does the Slurm profile name partitions and accounts that exist?"""
+"""Is there a Slurm, do partitions and accounts exist, and has a partition nodes that are large enough?"""
 
 import getpass
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from axenat.files import UserError, read_yaml
 from axenat.preflight.findings import Finding, ok, problem, warning
+from axenat.preflight.nodes import check_nodes, slurm_lines
+from axenat.resources import Ask
+from axenat.site import FILE, Site
 
-SECONDS = 20
+PLUGIN = "snakemake_executor_plugin_slurm"
 
 
-def check_cluster(profile: Path) -> Iterator[Finding]:
+def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterator[Finding]:
     """Of a Snakemake profile: a folder with config.yaml, or the file itself."""
     settings = _settings(profile)
     if settings.get("executor") != "slurm":
         yield ok("profile", f"{profile} has executor {settings.get('executor', 'local')}")
         return
+    if find_spec(PLUGIN) is None:
+        name = PLUGIN.replace("_", "-")
+        yield problem("Slurm", f"the plugin {name} is not installed", f"pip install {name}, in Snakemake's environment")
     if shutil.which("sbatch") is None:
         yield problem("Slurm", "there is no sbatch on the path", "run on a login node of the cluster")
         return
-    listed = _lines("sinfo", "--noheader", "--format=%P")
+    listed = slurm_lines("sinfo", "--noheader", "--format=%P")
     if not listed:
         yield problem("Slurm", "sinfo names no partition", "ask whether the cluster is up: sinfo; scontrol ping")
         return
-    yield _partitions(profile, settings, listed)
-    yield _accounts(profile, settings)
+    partitions = _partitions(settings, site, listed)
+    yield partitions
+    yield _accounts(settings, site)
+    if partitions.level == "ok":
+        default = next((name.rstrip("*") for name in listed if name.endswith("*")), None)
+        yield from check_nodes(site, asks, default)
+
+
+def refuse_problems(findings: Iterable[Finding]) -> None:
+    """Before the first job is sent: what would make all of them fail, in one sentence."""
+    for finding in findings:
+        if finding.level == "problem":
+            raise UserError(f"{finding.about}: {finding.words}; {finding.fix}")
 
 
 def _settings(profile: Path) -> Mapping[str, Any]:
@@ -41,49 +58,41 @@ def _settings(profile: Path) -> Mapping[str, Any]:
     return settings
 
 
-def _resource(settings: Mapping[str, Any], name: str) -> set[str]:
-    """Every value that default-resources or set-resources give to it."""
+def _named(settings: Mapping[str, Any], resource: str, *of_site: str | None) -> set[str]:
+    """Every value that default-resources, set-resources or the site give to it."""
     sections = [settings.get("default-resources"), *(settings.get("set-resources") or {}).values()]
-    return {str(section[name]) for section in sections if isinstance(section, Mapping) and name in section}
+    found = {str(section[resource]) for section in sections if isinstance(section, Mapping) and resource in section}
+    return found | {name for name in of_site if name}
 
 
-def _partitions(profile: Path, settings: Mapping[str, Any], listed: list[str]) -> Finding:
-    known, named = {name.rstrip("*") for name in listed}, _resource(settings, "slurm_partition")
+def _partitions(settings: Mapping[str, Any], site: Site, listed: list[str]) -> Finding:
+    known = {name.rstrip("*") for name in listed}
+    named = _named(settings, "slurm_partition", site.partition, site.gpu_partition)
     unknown = sorted(named - known)
     if unknown:
         words = f"unknown partition {', '.join(unknown)}; known are {', '.join(sorted(known))}"
-        return problem("Slurm", words, f"correct slurm_partition in {profile}")
+        return problem("Slurm", words, f"correct partition or gpu_partition in {FILE}")
     if named:
         return ok("Slurm", f"partition {', '.join(sorted(named))}")
     default = next((name.rstrip("*") for name in listed if name.endswith("*")), None)
     if default is None:
-        fix = f"name one of {', '.join(sorted(known))} as slurm_partition under default-resources in {profile}"
+        fix = f"name one of {', '.join(sorted(known))} as partition in {FILE}"
         return problem("Slurm", "no partition is named, and the cluster has no default", fix)
     return ok("Slurm", f"partition {default}, the default of the cluster")
 
 
-def _accounts(profile: Path, settings: Mapping[str, Any]) -> Finding:
-    named, user = _resource(settings, "slurm_account"), getpass.getuser()
-    mine = set(
-        _lines("sacctmgr", "--noheader", "--parsable2", "show", "associations", f"user={user}", "format=account")
-    )
+def _accounts(settings: Mapping[str, Any], site: Site) -> Finding:
+    named, user = _named(settings, "slurm_account", site.account), getpass.getuser()
+    words = ("sacctmgr", "--noheader", "--parsable2", "show", "associations", f"user={user}", "format=account")
+    mine = set(slurm_lines(*words))
     if not mine:
-        words = f"account {', '.join(sorted(named)) or 'not named'}; the cluster does not tell those of {user}"
-        return ok("account", words)
+        found = f"account {', '.join(sorted(named)) or 'not named'}; the cluster does not tell those of {user}"
+        return ok("account", found)
     unknown = sorted(named - mine)
     if unknown:
-        words = f"{user} has no account {', '.join(unknown)}, but {', '.join(sorted(mine))}"
-        return problem("account", words, f"correct slurm_account in {profile}")
+        found = f"{user} has no account {', '.join(unknown)}, but {', '.join(sorted(mine))}"
+        return problem("account", found, f"correct account in {FILE}")
     if not named and len(mine) > 1:
-        fix = f"name slurm_account under default-resources in {profile}"
-        return warning("account", f"none is named, and {user} has several: {', '.join(sorted(mine))}", fix)
+        return warning("account", f"none is named, and {user} has several: {', '.join(sorted(mine))}",
+                       f"name one as account in {FILE}")  # fmt: skip
     return ok("account", ", ".join(sorted(named or mine)))
-
-
-def _lines(*command: str) -> list[str]:
-    """What a command of Slurm says; nothing if it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()]

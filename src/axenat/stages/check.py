@@ -11,6 +11,7 @@ from pathlib import Path
 
 from axenat.files import UserError, read_mapping
 from axenat.jobs import jobs_of
+from axenat.preflight.asked import check_asked
 from axenat.preflight.cluster import check_cluster
 from axenat.preflight.duration import check_duration
 from axenat.preflight.findings import Finding, as_list, ok
@@ -19,6 +20,8 @@ from axenat.preflight.origins import check_origins
 from axenat.preflight.space import check_space
 from axenat.preflight.store import check_store
 from axenat.records import merge
+from axenat.resources import resources_of
+from axenat.site import read_site
 from axenat.study import Study, parse_study
 
 DEMO = Path("config/config.yaml")
@@ -67,7 +70,10 @@ def look_at(study: Study, profile: Path | None) -> Iterator[Finding]:
     yield from check_origins(study)
     yield check_store(on_cluster=profile is not None)
     if profile:
-        yield from check_cluster(profile)
+        site = read_site()
+        resources = resources_of(study.resources, site.resources)
+        yield from check_cluster(profile, site, resources.by_rule())
+        yield from check_asked(study, resources)
     yield check_duration(study, here / "results", here / "logs")
 
 

@@ -7,25 +7,29 @@ code 75; the same command goes on from there, also after a kill.
 import argparse
 import logging
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
-from axenat.files import UserError, alone, read_record, read_yaml, write_json, write_lines, write_text
+from axenat.files import UserError, read_record, read_yaml, write_json, write_lines, write_text
 from axenat.objectives.registry import objective_of
 from axenat.publishing.follow import following
 from axenat.stages.provenance import provenance
 from axenat.train.checkpoint import forget_states, is_whole
 from axenat.train.devices import use_threads
 from axenat.train.history import validations
+from axenat.train.launch import become_launcher
 from axenat.train.loop import train
 from axenat.train.ranks import joined
 from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
+from axenat.train.signals import PreemptedError
+from axenat.train.slurm_job import LEAVE, requeue, the_only_one
 from axenat.train.start import start_from
 
 log = logging.getLogger(__name__)
-LOCK_SECONDS = 30.0  # workers of a killed training hold its lock until they notice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,13 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="model.safetensors of the run that start_from names; none: random weights")  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
-    parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
+    parser.add_argument("--threads", type=int, help="CPU threads of each process (default: all)")
+    parser.add_argument("--ranks", type=int, default=1,
+                        help="processes to start, one for each GPU: with srun in a job of Slurm, else with torchrun on"
+                        " the GPUs that are here (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--nodes", type=int, default=1, help="machines of the Slurm job (default: %(default)s)")
     parser.add_argument("--workers", type=int, help="processes that prepare batches (default: 2 for a GPU, else none)")
     parser.add_argument("--save-minutes", type=float, default=SAVE_SECONDS / 60,
                         help="save the state at least this often (default: %(default)g)")  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> None:
+    become_launcher(args.ranks, args.nodes, args.threads)
     use_threads(args.threads)
     for flag, value in (("--save-minutes", args.save_minutes), ("--workers", args.workers or 0)):
         if not 0 <= value < math.inf:
@@ -66,20 +75,34 @@ def main(args: argparse.Namespace) -> None:
         )  # fmt: skip
         mark = fingerprint(read_yaml(args.config), args.train, args.valid, *args.start_from)
         if _is_finished(args.out, mark):
-            log.info("%s is trained already; delete its best.json to train it again", args.out)
             return
         if not ranks.writes:
             logging.disable(logging.WARNING)  # the first of them tells for all
             train(setting, mark)
             return
-        with alone(args.out / ".training", patience=LOCK_SECONDS):
-            write_json(args.out / "provenance.json", provenance(device, args.train))  # first: MLflow is told of it
-            with following(args.out):
+        with the_only_one(args.out):
+            if _is_finished(args.out, mark):  # by an earlier copy of this job, while we waited
+                return
+            made_by = provenance(device, args.train)
+            write_json(args.out / "provenance.json", made_by)  # first: MLflow is told of it
+            with following(args.out), _back_into_the_queue(setting.folder):
                 state = train(setting, mark)
+            write_json(args.out / "provenance.json", made_by)  # a copy of this job that failed may have removed it
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
             write_lines(args.out / "valid.csv", validations(setting.folder))
             write_json(args.out / "best.json", {"run": folder.name, "fingerprint": mark, "checkpoints": state.best})
             forget_states(setting.folder, state)
+
+
+@contextmanager
+def _back_into_the_queue(checkpoints: Path) -> Iterator[None]:
+    """Unless another copy of this job has asked us to leave: it goes on."""
+    try:
+        yield
+    except PreemptedError:
+        if not (checkpoints / LEAVE).exists():
+            requeue()
+        raise
 
 
 def _start(named: str | None, paths: list[Path]) -> list[Path]:
@@ -95,6 +118,8 @@ def _is_finished(out: Path, mark: str) -> bool:
     if not (out / "best.json").exists():
         return False
     best = read_record(out / "best.json")
-    return best.get("fingerprint") == mark and all(
-        is_whole(out / "checkpoints" / entry["file"], entry["sha256"]) for entry in best["checkpoints"]
-    )
+    files = {out / "checkpoints" / entry["file"]: entry["sha256"] for entry in best["checkpoints"]}
+    if best.get("fingerprint") != mark or not all(is_whole(path, sum) for path, sum in files.items()):
+        return False
+    log.info("%s is trained already; delete its best.json to train it again", out)
+    return True

@@ -22,6 +22,7 @@ from axenat.train.optimizer import Optimizer, optimizer_of
 from axenat.train.ranks import adding_up
 from axenat.train.setting import Setting, check_positions
 from axenat.train.signals import PreemptedError, Request, listening
+from axenat.train.slurm_job import LEAVE
 from axenat.train.steps import Step, steps_from
 from axenat.train.stopwatch import Stopwatch
 
@@ -48,7 +49,7 @@ class Engine:
 def train(setting: Setting, mark: str) -> TrainState:
     """Train to the last step, from wherever an interrupted run of the same mark stopped."""
     check_positions(setting)
-    with listening() as request:
+    with listening(setting.folder / LEAVE) as request:
         engine, state = _ready(setting, mark)
         with _progress(setting, state) as advance, _saying_when_the_disk_is_full(setting, state):
             _run(engine, state, request, advance)
@@ -122,7 +123,7 @@ def _run(engine: Engine, state: TrainState, request: Request, advance: Advance) 
             return
         with engine.watch.part("data", on_gpu=False):
             step = next(steps)
-        asked = update(engine, state, step, asked=bool(request.signal))
+        asked = update(engine, state, step, asked=request.made())
         state.position += len(step.indices)
         note = ""
         if state.step % config.log_every == 0 or state.step == config.steps:

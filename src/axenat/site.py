@@ -1,0 +1,114 @@
+"""What only the people of a cluster know: account, partitions, how GPUs are asked for, modules, limits.
+
+config/site.yaml, or the file that AXENAT_SITE names; a cluster with defaults for all of it needs none.
+config/site.example.yaml explains every key.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from axenat.files import UserError, read_mapping
+from axenat.records import ConfigError, at_least, build, one_of
+from axenat.resources import RESUMED, Ask
+
+FILE, VARIABLE = "config/site.yaml", "AXENAT_SITE"
+WORD = re.compile(r"[A-Za-z0-9._/+-]+")  # what may reach a command line of Slurm or a shell
+CHOICE = re.compile(r"[A-Za-z0-9._&|*()\[\],-]+")  # constraints have operators
+WARNING_SECONDS = 120  # before the time limit; Slurm may be a minute early
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Site:
+    account: str | None = None
+    partition: str | None = None
+    gpu_partition: str | None = None  # for jobs with GPUs; none: the same as the others
+    qos: str | None = None
+    constraint: str | None = None
+    gpu_constraint: str | None = None
+    gpus: str = "gpus"  # how they are asked for: --gpus, or --gres=gpu of each node
+    gpu_model: str | None = None
+    modules: tuple[str, ...] = ()
+    most_runtime: int = 1_440  # minutes; a job that is tried again asks for more, but not beyond
+    most_mem_mb: int | None = None  # of a node
+    resources: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        one_of("gpus", self.gpus, ("gpus", "gres"))
+        at_least("most_runtime", self.most_runtime, 5)
+        at_least("most_mem_mb", self.most_mem_mb or 500, 500)
+        words = {name: getattr(self, name) for name in ("account", "partition", "gpu_partition", "qos", "gpu_model")}
+        choices = {name: getattr(self, name) for name in ("constraint", "gpu_constraint")}
+        for name, value in (*words.items(), *choices.items(), *(("modules", module) for module in self.modules)):
+            pattern = CHOICE if name in choices else WORD
+            if value is not None and not pattern.fullmatch(value):
+                raise ConfigError(f"{name}: {value!r} is no name that Slurm could know")
+
+    @property
+    def prefix(self) -> str:
+        """Shell words before every command of a job: modules, which are often not written for `set -u`."""
+        if not self.modules:
+            return ""
+        loads = " ".join(map(shlex.quote, self.modules))
+        return f'set +u; type -t module > /dev/null || source "$MODULESHOME/init/bash"; module load {loads}; set -u; '
+
+
+def read_site(root: str | Path = ".") -> Site:
+    """Of the folder where Snakemake works, or else of the repository; Slurm's own defaults without either."""
+    named = os.environ.get(VARIABLE)
+    if named and not Path(named).is_file():
+        raise UserError(
+            f"{VARIABLE}={named}: no such file; it must name the settings of your cluster, see docs/cluster.md"
+        )
+    found = next((path for path in (Path(named or FILE), Path(root) / FILE) if path.is_file()), None)
+    if found is None:
+        return Site()
+    values = read_mapping(found)
+    resources = values.pop("resources", {})
+    try:
+        if not isinstance(resources, Mapping):
+            raise ConfigError(f"resources must be a mapping of keys, got {resources!r}")
+        site = build(Site, values, str(found))
+    except ConfigError as error:
+        raise UserError(str(error)) from None
+    return replace(site, resources=dict(resources))
+
+
+Growing = Callable[..., int]
+
+
+def in_snakemake(stage: str, ask: Ask, site: Site) -> dict[str, Any]:
+    """Resources of a rule as Snakemake and its Slurm plugin name them; memory and time grow with each attempt."""
+    asked: dict[str, Any] = {
+        "mem_mb": _growing(ask.mem_mb, site.most_mem_mb),
+        "runtime": _growing(ask.runtime, site.most_runtime),
+        "nodes": ask.nodes,
+        "tasks": ask.ranks,
+        "slurm_account": site.account,
+        "slurm_partition": (site.gpu_partition if ask.gpus else None) or site.partition,
+        "constraint": (site.gpu_constraint if ask.gpus else None) or site.constraint,
+        "qos": site.qos,
+        **(_gpus(ask, site) if ask.gpus else {}),
+    }
+    if ask.ranks > 1:
+        asked["mpi"] = "srun"  # the plugin leaves it to the command to start its processes
+    if stage in RESUMED:
+        asked["slurm_extra"] = f"--signal=TERM@{WARNING_SECONDS}"
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _gpus(ask: Ask, site: Site) -> dict[str, Any]:
+    if site.gpus == "gres":
+        kind = f"gpu:{site.gpu_model}" if site.gpu_model else "gpu"
+        return {"gres": f"{kind}:{ask.gpus // ask.nodes}", "tasks_per_gpu": 0}
+    model = {"gpu_model": site.gpu_model} if site.gpu_model else {}
+    return {"gpu": ask.gpus, "tasks_per_gpu": 1, **model}
+
+
+def _growing(first: int, most: int | None) -> Growing:
+    """`attempt` is what Snakemake calls it."""
+    return lambda wildcards, attempt: min(attempt * first, max(first, most or attempt * first))
