@@ -7,12 +7,16 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: demo test setup check clean-results help
+.PHONY: demo test test-slurm setup check clean-results help
 
 demo: setup
 	@snakemake --cores $(CORES) all
 	@cat results/tables/results.txt
 	@echo "Report: $(CURDIR)/results/report.html    Runs: .venv/bin/mlflow ui"
+
+# On a real Slurm of its own: root and Debian's packages are needed.
+test-slurm: setup
+	@AXENAT_SLURM=1 pytest tests/cluster --verbose
 
 test: setup
 	@$(MAKE) --no-print-directory check

@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from axenat import config, corpus_config
+from axenat.preflight.asked import in_words
+from axenat.resources import OF_TEACHERS, SIZES, STAGES, Ask
 from axenat.study import STUDY_KEYS
 
 README = Path(__file__).parents[1] / "config" / "README.md"
@@ -18,7 +20,7 @@ RECORDS = {
     for module in (config, corpus_config)
     for name, kind in vars(module).items()
     if dataclasses.is_dataclass(kind) and getattr(kind, "__module__", None) == module.__name__
-}
+} | {"Ask": Ask}
 
 
 def documented() -> dict[str, dict[str, list[str]]]:
@@ -85,3 +87,30 @@ def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
     for key, cells in documented()[name].items():
         for word in allowed.get(key, ()):
             assert f"`{word}`" in cells[0], f"{key}: {word}"
+
+
+def documented_sizes() -> dict[str, dict[str, str]]:
+    """What each stage asks for, by size."""
+    lines = README.read_text(encoding="utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("| Stages |"))
+    end = lines.index("", start)
+    (_, *sizes), _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:end])
+    found: dict[str, dict[str, str]] = {size: {} for size in sizes}
+    for names, *asks in rows:
+        for stage in names.split(", "):
+            for size, ask in zip(sizes, asks, strict=True):
+                assert stage not in found[size], f"{stage} is explained twice"
+                found[size][stage] = ask
+    return found
+
+
+def test_the_sizes_are_those_of_the_code() -> None:
+    assert documented_sizes() == {
+        size: {stage: in_words(asks[stage]) for stage in STAGES} for size, asks in SIZES.items()
+    }
+
+
+def test_what_a_teacher_decides_and_the_words_of_a_size_are_spelled_as_in_the_code() -> None:
+    section = " ".join(README.read_text(encoding="utf-8").partition("(`Ask`)")[2].split())
+    assert ", ".join(f"`{stage}`" for stage in OF_TEACHERS) in section
+    assert all(f"`{word}`" in section for word in ("size", "teacher", *SIZES))

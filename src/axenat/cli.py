@@ -47,6 +47,7 @@ STAGES = {
     "verify": "compare results with dvc.lock, file by file",
     "register": "tuned models in MLflow's registry, ready to serve",
     "check": "before a long run: is all there that it needs, and how long will it take",
+    "usage": "after a run: what jobs asked for, what they used, and what to ask for next time",
 }
 
 

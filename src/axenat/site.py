@@ -12,13 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from axenat.files import UserError, read_mapping
+from axenat.files import UserError, read_yaml, require
 from axenat.records import ConfigError, at_least, build, one_of
 from axenat.resources import RESUMED, Ask
 
 FILE, VARIABLE = "config/site.yaml", "AXENAT_SITE"
-WORD = re.compile(r"[A-Za-z0-9._/+-]+")  # what may reach a command line of Slurm or a shell
-CHOICE = re.compile(r"[A-Za-z0-9._&|*()\[\],-]+")  # constraints have operators
+# Beside letters and digits, what may reach a command line of Slurm or a shell.
+SIGNS = {
+    **dict.fromkeys(("account", "partition", "gpu_partition", "qos", "modules"), "._/+-"),
+    **dict.fromkeys(("constraint", "gpu_constraint"), "._&|*()[],-"),  # they have operators
+    "gpu_model": "._",  # as the plugin of Snakemake takes it
+}
 WARNING_SECONDS = 120  # before the time limit; Slurm may be a minute early
 
 
@@ -40,13 +44,13 @@ class Site:
     def __post_init__(self) -> None:
         one_of("gpus", self.gpus, ("gpus", "gres"))
         at_least("most_runtime", self.most_runtime, 5)
-        at_least("most_mem_mb", self.most_mem_mb or 500, 500)
-        words = {name: getattr(self, name) for name in ("account", "partition", "gpu_partition", "qos", "gpu_model")}
-        choices = {name: getattr(self, name) for name in ("constraint", "gpu_constraint")}
-        for name, value in (*words.items(), *choices.items(), *(("modules", module) for module in self.modules)):
-            pattern = CHOICE if name in choices else WORD
-            if value is not None and not pattern.fullmatch(value):
-                raise ConfigError(f"{name}: {value!r} is no name that Slurm could know")
+        if self.most_mem_mb is not None:
+            at_least("most_mem_mb", self.most_mem_mb, 500)
+        for name, signs in SIGNS.items():
+            value = getattr(self, name)
+            for word in value if isinstance(value, tuple) else (value,):
+                if word is not None and not re.fullmatch(f"[A-Za-z0-9{re.escape(signs)}]+", word):
+                    raise ConfigError(f"{name} must be of letters, digits and {' '.join(signs)}, got {word!r}")
 
     @property
     def prefix(self) -> str:
@@ -67,15 +71,13 @@ def read_site(root: str | Path = ".") -> Site:
     found = next((path for path in (Path(named or FILE), Path(root) / FILE) if path.is_file()), None)
     if found is None:
         return Site()
-    values = read_mapping(found)
-    resources = values.pop("resources", {})
-    try:
-        if not isinstance(resources, Mapping):
-            raise ConfigError(f"resources must be a mapping of keys, got {resources!r}")
-        site = build(Site, values, str(found))
-    except ConfigError as error:
-        raise UserError(str(error)) from None
-    return replace(site, resources=dict(resources))
+    values = read_yaml(found)
+    if values is None:  # every key is left out
+        return Site()
+    resources = require(found, values).pop("resources", None) or {}
+    if not isinstance(resources, Mapping):
+        raise ConfigError(f"{found}.resources must be a mapping of keys, got {resources!r}")
+    return replace(build(Site, values, str(found)), resources=dict(resources))
 
 
 Growing = Callable[..., int]
@@ -86,14 +88,14 @@ def in_snakemake(stage: str, ask: Ask, site: Site) -> dict[str, Any]:
     asked: dict[str, Any] = {
         "mem_mb": _growing(ask.mem_mb, site.most_mem_mb),
         "runtime": _growing(ask.runtime, site.most_runtime),
-        "nodes": ask.nodes,
-        "tasks": ask.ranks,
         "slurm_account": site.account,
         "slurm_partition": (site.gpu_partition if ask.gpus else None) or site.partition,
         "constraint": (site.gpu_constraint if ask.gpus else None) or site.constraint,
         "qos": site.qos,
         **(_gpus(ask, site) if ask.gpus else {}),
     }
+    if stage == "train":
+        asked |= {"nodes": ask.nodes, "tasks": ask.ranks}
     if ask.ranks > 1:
         asked["mpi"] = "srun"  # the plugin leaves it to the command to start its processes
     if stage in RESUMED:

@@ -33,6 +33,8 @@ def or_refuse(function, *arguments):
 STUDY = or_refuse(parse_study, config)
 SITE = or_refuse(read_site, os.path.join(workflow.basedir, ".."))
 RESOURCES = or_refuse(resources_of, STUDY.resources, SITE.resources)
+if SITE.modules and "SLURM_JOB_ID" in os.environ:  # in a job; it takes the place of Snakemake's own prefix
+    shell.prefix(f"set -euo pipefail; {SITE.prefix}")
 INSIDE_DVC = "DVC_STAGE" in os.environ
 if INSIDE_DVC:
     or_refuse(check_described)
@@ -111,10 +113,12 @@ def asks(stage, teacher=False):
 
 def with_input(asked, factor):
     """At least so many times the size of what is read."""
-    first = asked["mem_mb"]
+    first, most = asked["mem_mb"], SITE.most_mem_mb or float("inf")
     return {
         **asked,
-        "mem_mb": lambda wildcards, input, attempt: max(first(wildcards, attempt), attempt * factor * int(input.size_mb)),
+        "mem_mb": lambda wildcards, input, attempt: max(
+            first(wildcards, attempt), min(most, attempt * factor * int(input.size_mb))
+        ),
     }
 
 

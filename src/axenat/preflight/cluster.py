@@ -1,9 +1,10 @@
 """Is there a Slurm, do partitions and accounts exist, and has a partition nodes that are large enough?"""
 
 import getpass
+import pkgutil
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from axenat.preflight.nodes import check_nodes, slurm_lines
 from axenat.resources import Ask
 from axenat.site import FILE, Site
 
-PLUGIN = "snakemake_executor_plugin_slurm"
+PLUGIN = "snakemake-executor-plugin-slurm"
+INSTALL = f"pip install {PLUGIN}, in the environment of Snakemake"
 
 
 def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterator[Finding]:
@@ -22,9 +24,8 @@ def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterato
     if settings.get("executor") != "slurm":
         yield ok("profile", f"{profile} has executor {settings.get('executor', 'local')}")
         return
-    if find_spec(PLUGIN) is None:
-        name = PLUGIN.replace("_", "-")
-        yield problem("Slurm", f"the plugin {name} is not installed", f"pip install {name}, in Snakemake's environment")
+    if not _has_plugin():
+        yield problem("Slurm", f"the plugin {PLUGIN} is not installed", INSTALL)
     if shutil.which("sbatch") is None:
         yield problem("Slurm", "there is no sbatch on the path", "run on a login node of the cluster")
         return
@@ -36,8 +37,18 @@ def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterato
     yield partitions
     yield _accounts(settings, site)
     if partitions.level == "ok":
-        default = next((name.rstrip("*") for name in listed if name.endswith("*")), None)
-        yield from check_nodes(site, asks, default)
+        yield from check_nodes(site, asks, _of_profile(settings) or _default(listed))
+
+
+def _has_plugin() -> bool:
+    return PLUGIN.replace("-", "_") in {module.name for module in pkgutil.iter_modules()}
+
+
+def require_plugin() -> None:
+    """Called from the profile, before Snakemake knows of any workflow."""
+    if not _has_plugin():
+        print(f"axenat: Slurm: the plugin {PLUGIN} is not installed; {INSTALL}", file=sys.stderr)
+        sys.exit(2)
 
 
 def refuse_problems(findings: Iterable[Finding]) -> None:
@@ -65,6 +76,17 @@ def _named(settings: Mapping[str, Any], resource: str, *of_site: str | None) -> 
     return found | {name for name in of_site if name}
 
 
+def _of_profile(settings: Mapping[str, Any]) -> str | None:
+    """Where jobs go for which the site names no partition."""
+    defaults = settings.get("default-resources")
+    return defaults.get("slurm_partition") if isinstance(defaults, Mapping) else None
+
+
+def _default(listed: list[str]) -> str | None:
+    """Of the cluster, which sinfo marks."""
+    return next((name.rstrip("*") for name in listed if name.endswith("*")), None)
+
+
 def _partitions(settings: Mapping[str, Any], site: Site, listed: list[str]) -> Finding:
     known = {name.rstrip("*") for name in listed}
     named = _named(settings, "slurm_partition", site.partition, site.gpu_partition)
@@ -74,7 +96,7 @@ def _partitions(settings: Mapping[str, Any], site: Site, listed: list[str]) -> F
         return problem("Slurm", words, f"correct partition or gpu_partition in {FILE}")
     if named:
         return ok("Slurm", f"partition {', '.join(sorted(named))}")
-    default = next((name.rstrip("*") for name in listed if name.endswith("*")), None)
+    default = _default(listed)
     if default is None:
         fix = f"name one of {', '.join(sorted(known))} as partition in {FILE}"
         return problem("Slurm", "no partition is named, and the cluster has no default", fix)

@@ -57,7 +57,9 @@ def _too_much(ask: Ask, nodes: Nodes) -> Iterator[str]:
 
 def nodes_of(partition: str) -> Nodes | None:
     """None if Slurm does not tell."""
-    rows = [line.split() for line in slurm_lines("sinfo", "-h", f"--partition={partition}", "--format=%D %c %m %G %l")]
+    # Exactly: of nodes that differ, sinfo would tell the least.
+    words = ("sinfo", "--noheader", "--exact", f"--partition={partition}", "--format=%D %c %m %G %l")
+    rows = [line.split() for line in slurm_lines(*words)]
     rows = [row for row in rows if len(row) == 5]
     if not rows:
         return None

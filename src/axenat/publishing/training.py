@@ -66,7 +66,16 @@ def tags_of(folder: Path, stage: str) -> dict[str, Any]:
         "run": config["run"], "stage": stage, "corpus": config["corpus"], "objective": config["objective"]["name"],
         "target_side": config["target_side"], "mlflow.source.git.commit": made.get("commit"),
         "dirty": made.get("dirty"), "host": made.get("host"), "slurm_job": made.get("slurm_job"),
+        **(_logs(folder, config["run"], made.get("slurm_job")) if stage == "train" else {}),
     }  # fmt: skip
+
+
+def _logs(folder: Path, run: str, job: str | None) -> dict[str, str]:
+    """Where to look when it has failed: what the training said, and what Slurm's job did."""
+    base = folder.resolve().parents[2]
+    own = [*base.glob(f"slurm_logs/rule_*/{run}/{job}.log")] if job else []
+    named = {"log": base / "logs" / "train" / f"{run}.log", **({"slurm_log": own[0]} if own else {})}
+    return {tag: str(path.relative_to(base)) for tag, path in named.items() if path.exists()}
 
 
 def close_training(tracker: Tracker, folder: Path, run: StoredRun) -> None:

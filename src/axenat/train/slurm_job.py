@@ -19,6 +19,7 @@ LEAVE = "leave"  # in the folder of the checkpoints, where the one that trains l
 LOCK_SECONDS = 30.0  # workers of a killed training hold its lock until they notice
 LEAVE_SECONDS = 600.0  # a step, and saving a large state
 QUERY_SECONDS = 30.0
+ALIVE = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "unknown")
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def _holder(out: Path) -> str:
 
 def _was_lost(holder: str, job: str) -> bool:
     """Slurm runs a job once: a copy with our own number is cut off, and so is one of a job that does not run."""
-    return bool(holder) and (holder == job or state_of(holder) not in ("RUNNING", "COMPLETING", "unknown"))
+    return bool(holder) and (holder == job or state_of(holder) not in ALIVE)
 
 
 def state_of(job: str) -> str:

@@ -1,0 +1,188 @@
+"""`snakemake --profile slurm all` on a real Slurm: the same bytes as without it, whatever happens to its jobs."""
+
+import hashlib
+import itertools
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import lab
+from tests.cluster.study import TRAINING, ClusterStudy, squeue, wait_until
+
+# What a clock, a host or a commit says.
+NEVER_THE_SAME = ("checkpoints", "provenance.json", "speed", "report.html", ".training", ".training.job", "so-far")
+
+
+def sums(folder: Path) -> dict[str, str]:
+    paths = [path for path in (folder / "results").rglob("*") if path.is_file()]
+    kept = [path for path in paths if not {*path.relative_to(folder / "results").parts} & {*NEVER_THE_SAME}]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
+
+
+def trainings(*names: str) -> dict[str, dict[str, object]]:
+    """Runs that differ in their names alone."""
+    run = {"recipe": "small", "target_side": "raw", "objective": {"name": "axe", "skip_target_penalty": 2}}
+    return {name: {**run, "train": TRAINING} for name in names}
+
+
+def models(*names: str) -> list[str]:
+    return [f"results/runs/{name}/model.safetensors" for name in names]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> ClusterStudy:
+    """A training that nobody disturbs, without Slurm."""
+    study = ClusterStudy(tmp_path_factory.mktemp("alone")).write(runs=trainings("alone"))
+    study.finish(*models("alone"), profile=None)
+    return study
+
+
+def test_the_whole_study_has_the_same_sums_as_without_slurm(slurm, tmp_path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    ClusterStudy(here).write().finish("all", profile=None)
+    ClusterStudy(there).write().finish("all")
+    assert sums(there) == sums(here)
+    done = ClusterStudy.run(_at(there), "axenat", "usage", "--configfile", "study.yaml")
+    assert done.returncode == 0 and "train_teacher" in done.stdout, done.stdout + done.stderr
+
+
+def _at(folder: Path) -> ClusterStudy:
+    study = ClusterStudy.__new__(ClusterStudy)
+    study.folder = folder
+    return study
+
+
+def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_is_not(
+    all_nodes, undisturbed, tmp_path
+) -> None:
+    """SIGTERM, as before a time limit; scancel by a person; a node that dies."""
+    names = ("told", "cancelled", "crashed")
+    study = ClusterStudy(tmp_path).write(runs=trainings(*names))
+    process = study.start(*models(*names))
+    for name in names:
+        wait_until(lambda name=name: study.steps(name) > 2, process)
+    told, cancelled = study.job_of("told"), study.job_of("cancelled")
+    lab.run("scancel", "--signal=TERM", told)
+    lab.run("scancel", cancelled)
+    wait_until(lambda: "saved after step" in study.log("told") or study.steps("told") > 60, process)
+    node_of = {job["JobID"]: job["NodeList"] for job in squeue("JobID", "NodeList")}
+    lab.crash(node_of[study.job_of("crashed")])
+    wait_until(lambda: study.steps("cancelled") > 2, process)
+    lab.start()
+    study.end(process)
+    assert {name: study.model(name) == undisturbed.model("alone") for name in names} == dict.fromkeys(names, True)
+    restarts = {job["JobID"]: job["RestartCnt"] for job in squeue("JobID", "RestartCnt")}
+    assert int(restarts[told]) >= 1, "the same job once more"
+    assert study.job_of("cancelled") != cancelled, "another job"
+    assert any("resuming after step" in study.log(name) for name in names)
+
+
+def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(all_nodes, undisturbed, tmp_path) -> None:
+    """Its slurmd dies; the job lives on, and Slurm starts it once more elsewhere."""
+    study = ClusterStudy(tmp_path).write(runs={"orphan": {**trainings("x")["x"], "train": {**TRAINING, "steps": 4000}}})
+    process = study.start(*models("orphan"))
+    wait_until(lambda: study.steps("orphan") > 2, process)
+    (node,) = {job["NodeList"] for job in squeue("JobID", "NodeList") if job["JobID"] == study.job_of("orphan")}
+    lab.crash(node, whole=False)
+    wait_until(lambda: "an earlier copy of this job is still at work" in study.log("orphan"), process)
+    wait_until(lambda: "resuming after step" in study.log("orphan"), process)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(120)
+    lab.run("scancel", "--user=root")
+
+
+def test_a_training_over_its_memory_is_tried_again_with_more(all_nodes, undisturbed, tmp_path) -> None:
+    study = ClusterStudy(tmp_path).write(runs=trainings("large"), resources={"train": {"mem_mb": 600}})
+    study.finish(*models("large"))
+    asked = re.findall(r"rule train:.*?mem_mb=(\d+)", study.said(), re.DOTALL)
+    assert len(asked) >= 2 and asked[:2] == ["600", "1200"]
+    assert study.model("large") == undisturbed.model("alone")
+
+
+@pytest.mark.parametrize("ask", [{"tasks": 2, "nodes": 2}, {"gpus": 2, "nodes": 2}], ids=["processes", "gpus"])
+def test_two_ranks_on_two_nodes_train_through_the_rule(all_nodes, tmp_path, ask) -> None:
+    study = ClusterStudy(tmp_path).write(runs=trainings("two"), resources={"train": ask})
+    study.finish(*models("two"))
+    assert "srun starts 2 processes" in study.log("two")
+    nodes = {job["JobID"]: job["NumNodes"] for job in squeue("JobID", "NumNodes")}
+    assert nodes[study.job_of("two")] == "2"
+    (line,) = re.findall(r"valid loss (\S+)$", study.log("two"), re.MULTILINE)[-1:]
+    assert float(line) > 0
+
+
+def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
+    study, most = _distilling(tmp_path), 0
+    process = study.start("results/corpora/demo/distilled/train.target")
+    while process.poll() is None:
+        running = [
+            job for job in squeue("State", "Comment") if job["State"] == "RUNNING" and "distil" in job["Comment"]
+        ]
+        most = max(most, len(running))
+    study.end(process)
+    assert most == 6
+    arrays = {job["ArrayJobID"] for job in squeue("ArrayJobID", "Comment") if "distil" in job["Comment"]}
+    assert arrays, "they were sent as an array"
+
+
+def test_jobs_never_share_a_gpu(all_nodes, tmp_path) -> None:
+    """Four stand-ins for six shards: each job sees one, and nobody else sees it meanwhile."""
+    study = _distilling(tmp_path, resources={"distil": {"gpus": 1}, "train": {"gpus": 1}})
+    seen = tmp_path / "gpus.txt"
+    words = '"$SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_JOB_ID"'
+    (tmp_path / "record.sh").write_text(f'if [ -n "${{SLURM_JOB_ID:-}}" ]; then echo {words} >> {seen}; fi\n')
+    study.finish("results/corpora/demo/distilled/train.target", BASH_ENV=str(tmp_path / "record.sh"))
+    rows = {tuple(line.split()) for line in seen.read_text().splitlines() if len(line.split()) == 3}
+    spans = {job["JobID"]: (job["StartTime"], job["EndTime"]) for job in squeue("JobID", "StartTime", "EndTime")}
+    used: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for node, gpu, job in rows:
+        assert gpu in ("0", "1"), "one of the two of its node"
+        if job in spans:
+            used.setdefault((node, gpu), []).append(spans[job])
+    assert used
+    for times in used.values():
+        ordered = sorted(set(times))
+        assert all(first[1] <= second[0] for first, second in itertools.pairwise(ordered))
+
+
+def _distilling(folder: Path, **differences: object) -> ClusterStudy:
+    study = ClusterStudy(folder).write(**differences)
+    study.folder.joinpath("study.yaml").write_text(
+        study.folder.joinpath("study.yaml").read_text().replace("shards: 2", "shards: 6")
+    )
+    return study
+
+
+def test_ctrl_c_cancels_the_jobs(all_nodes, tmp_path) -> None:
+    study = ClusterStudy(tmp_path).write(runs={"long": {**trainings("x")["x"], "train": {**TRAINING, "steps": 50000}}})
+    process = study.start(*models("long"))
+    wait_until(lambda: study.steps("long") > 2, process)
+    os.kill(process.pid, signal.SIGINT)
+    process.wait(120)
+    states = {job["JobID"]: job["State"] for job in squeue("JobID", "State")}
+    assert states[study.job_of("long")] in ("CANCELLED", "COMPLETING")
+
+
+@pytest.mark.parametrize(
+    ("site", "said"),
+    [
+        (
+            "partition: moon",
+            "axenat: Slurm: unknown partition moon; known are cpu, gpu; correct partition or gpu_partition",
+        ),
+        ("resources: {train: {gpus: 3}}", "3 GPUs a node are asked for, at most 2 are there in partition cpu"),
+        ("account: 'a b'", "account: 'a b' is no name that Slurm could know"),
+        ("acount: x", "acount is not a known key; allowed are account, partition"),
+    ],
+    ids=["partition", "gpus", "no-name", "key"],
+)
+def test_a_wrong_site_is_one_sentence_before_any_job(all_nodes, tmp_path, site, said) -> None:
+    study = ClusterStudy(tmp_path).write()
+    (tmp_path / "config/site.yaml").write_text(site)
+    done = study.run("snakemake", "--profile", "slurm", "all", "--configfile", "study.yaml")
+    assert done.returncode == 2
+    assert next(line for line in done.stderr.splitlines() if line.startswith("axenat")).count(said) == 1, done.stderr
+    assert "Traceback" not in done.stderr and not (tmp_path / "results").exists()

@@ -1,0 +1,122 @@
+"""A job that fits on no node is told before it is sent, as is why; sinfo is stood in for."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axenat.preflight.nodes import Nodes, check_nodes, gpus_in, minutes_of, nodes_of, slurm_lines
+from axenat.resources import Ask
+from axenat.site import Site
+
+# Two nodes of eight GPUs, and what takes up all of both for all of their time.
+NODES = "2 32 64000 gpu:a100:8(S:0-1) 1-00:00:00\n"
+WHOLE = Ask(cpus=4, mem_mb=64_000, runtime=1_440, gpus=16, nodes=2)
+NO_SITE = Site()
+
+
+def found(asks: dict[str, Ask], site: Site = NO_SITE, default: str | None = "main") -> list[tuple[str, str]]:
+    return [(one.level, one.words) for one in check_nodes(site, asks, default)]
+
+
+@given(st.integers(0, 30), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_a_time_limit_is_read_as_slurm_writes_it(days, hours, minutes, seconds) -> None:
+    """Leading parts of nothing are left out, but for minutes."""
+    text = f"{minutes}:{seconds:02}"
+    if days or hours:
+        text = f"{hours}:{minutes:02}:{seconds:02}"
+    if days:
+        text = f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
+    assert minutes_of(text) == 24 * 60 * days + 60 * hours + minutes
+
+
+@pytest.mark.parametrize("text", ["infinite", "n/a", "UNLIMITED"])
+def test_no_limit_is_none(text) -> None:
+    assert minutes_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("gres", "number"),
+    [
+        ("(null)", 0),
+        ("gpu:2", 2),
+        ("gpu:8(S:0-1)", 8),
+        ("gpu:a100:4(S:0-1),ssd:1", 4),
+        ("gpu:nvidia_a100-sxm4-80gb:4(S:0-1)", 4),
+        ("gpu:a100:2(S:0),gpu:v100:6(S:1)", 8),
+        ("gpu:a100_1g.5gb:7,gpu:a100:1", 8),
+        ("craynetwork:4,gpu:10", 10),
+        ("fpga:2,lustre:1", 0),
+    ],
+)
+def test_gpus_of_a_node_are_counted_whatever_their_model(gres, number) -> None:
+    assert gpus_in(gres) == number
+
+
+def test_the_largest_nodes_of_a_partition_count_and_all_of_them(slurm) -> None:
+    slurm(nodes={"main": "3 16 64000 (null) 4:00:00\n1 64+ 512000+ gpu:4 1-00:00:00\n"})
+    assert nodes_of("main") == Nodes(number=4, cpus=64, mem_mb=512_000, gpus=4, runtime=1_440)
+
+
+def test_there_is_a_limit_only_if_every_row_has_one(slurm) -> None:
+    slurm(nodes={"main": "3 16 64000 (null) 4:00:00\n1 16 64000 (null) infinite\n"})
+    assert nodes_of("main").runtime is None
+
+
+def test_what_fills_a_partition_fits(slurm) -> None:
+    slurm(nodes={"main": NODES})
+    assert found({"train": WHOLE}) == [("ok", "every job fits on those of main")]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"cpus": 5}, "40 cores a node are asked for, at most 32 are there"),
+        ({"mem_mb": 64_001}, "64001 MB a node are asked for, at most 64000 are there"),
+        ({"runtime": 1_441}, "1441 minutes are asked for, at most 1440 are there"),
+        ({"gpus": 18, "cpus": 1}, "9 GPUs a node are asked for, at most 8 are there"),
+        ({"gpus": 24, "nodes": 3}, "3 nodes are asked for, at most 2 are there"),
+    ],
+)
+def test_more_of_anything_is_told_with_what_there_is(slurm, more, words) -> None:
+    slurm(nodes={"main": NODES})
+    (only,) = check_nodes(Site(), {"train": replace(WHOLE, **more)}, "main")
+    assert (only.level, only.words) == ("problem", f"train: {words} in partition main")
+    assert only.fix == "say otherwise under resources in config/site.yaml"
+
+
+def test_no_limit_of_time_is_too_short_for_nothing(slurm) -> None:
+    slurm(nodes={"main": "1 1 2000 (null) infinite\n"})
+    assert [level for level, _ in found({"score": Ask(runtime=1_000_000)})] == ["ok"]
+
+
+def test_jobs_that_ask_for_the_same_are_told_together(slurm) -> None:
+    slurm(nodes={"main": "1 1 2000 (null) infinite\n"})
+    asks = {"clean": Ask(mem_mb=3_000), "score": Ask(), "encode": Ask(mem_mb=3_000)}
+    words = "3000 MB a node are asked for, at most 2000 are there in partition main"
+    assert found(asks) == [("problem", f"clean, encode: {words}")]
+
+
+def test_jobs_with_gpus_are_held_against_the_partition_that_has_them(slurm) -> None:
+    slurm(nodes={"cpu": "1 4 8000 (null) infinite\n", "gpu": NODES})
+    asks = {"score": Ask(), "train": Ask(gpus=8)}
+    assert found(asks, Site(partition="cpu", gpu_partition="gpu")) == [("ok", "every job fits on those of cpu, gpu")]
+    assert found(asks, Site(gpu_partition="gpu"), "cpu") == [("ok", "every job fits on those of cpu, gpu")]
+    assert found(asks, Site(partition="cpu")) == [
+        ("problem", "train: 8 cores a node are asked for, at most 4 are there in partition cpu"),
+        ("problem", "train: 8 GPUs a node are asked for, at most 0 are there in partition cpu"),
+    ]
+
+
+def test_nothing_is_claimed_where_slurm_does_not_tell(slurm) -> None:
+    slurm(nodes={})
+    assert nodes_of("main") is None
+    assert found({"train": WHOLE}) == found({"train": WHOLE}, default=None) == []
+
+
+def test_a_command_that_fails_or_is_missing_says_nothing(slurm, tmp_path) -> None:
+    slurm()
+    (tmp_path / "bin/broken").write_text("#!/bin/sh\necho here\nexit 1\n")
+    (tmp_path / "bin/broken").chmod(0o755)
+    assert slurm_lines("broken") == slurm_lines("missing") == []
