@@ -103,11 +103,21 @@ def test_a_training_over_its_memory_is_tried_again_with_more(all_nodes, undistur
     assert study.model("large") == undisturbed.model("alone")
 
 
-@pytest.mark.parametrize("ask", [{"tasks": 2, "nodes": 2}, {"gpus": 2, "nodes": 2}], ids=["processes", "gpus"])
-def test_two_ranks_on_two_nodes_train_through_the_rule(all_nodes, tmp_path, ask) -> None:
+@pytest.mark.parametrize(
+    ("ask", "site"),
+    [
+        ({"tasks": 2, "nodes": 2}, "{}"),
+        ({"gpus": 2, "nodes": 2}, "gpu_partition: gpu"),
+        ({"gpus": 4, "nodes": 2}, "gpus: gres"),
+    ],
+    ids=["processes", "gpus", "gres"],
+)
+def test_ranks_on_two_nodes_train_through_the_rule(all_nodes, tmp_path, ask, site) -> None:
     study = ClusterStudy(tmp_path).write(runs=trainings("two"), resources={"train": ask})
+    (tmp_path / "config/site.yaml").write_text(site)
     study.finish(*models("two"))
-    assert "srun starts 2 processes" in study.log("two")
+    ranks = ask.get("tasks") or ask["gpus"]
+    assert f"srun starts {ranks} processes" in study.log("two")
     nodes = {job["JobID"]: job["NumNodes"] for job in squeue("JobID", "NumNodes")}
     assert nodes[study.job_of("two")] == "2"
     (line,) = re.findall(r"valid loss (\S+)$", study.log("two"), re.MULTILINE)[-1:]
@@ -116,7 +126,10 @@ def test_two_ranks_on_two_nodes_train_through_the_rule(all_nodes, tmp_path, ask)
 
 def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
     study, most = _distilling(tmp_path), 0
-    process = study.start("results/corpora/demo/distilled/train.target")
+    (tmp_path / "config/site.yaml").write_text("modules: [cuda/12.8, gcc]")
+    loaded = tmp_path / "loaded.txt"
+    (tmp_path / "modules.sh").write_text(f'module() {{ echo "$@" >> {loaded}; }}\n')
+    process = study.start("results/corpora/demo/distilled/train.target", BASH_ENV=str(tmp_path / "modules.sh"))
     while process.poll() is None:
         running = [
             job for job in squeue("State", "Comment") if job["State"] == "RUNNING" and "distil" in job["Comment"]
@@ -126,6 +139,7 @@ def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
     assert most == 6
     arrays = {job["ArrayJobID"] for job in squeue("ArrayJobID", "Comment") if "distil" in job["Comment"]}
     assert arrays, "they were sent as an array"
+    assert set(loaded.read_text().splitlines()) == {"load cuda/12.8 gcc"}
 
 
 def test_jobs_never_share_a_gpu(all_nodes, tmp_path) -> None:
@@ -174,7 +188,7 @@ def test_ctrl_c_cancels_the_jobs(all_nodes, tmp_path) -> None:
             "axenat: Slurm: unknown partition moon; known are cpu, gpu; correct partition or gpu_partition",
         ),
         ("resources: {train: {gpus: 3}}", "3 GPUs a node are asked for, at most 2 are there in partition cpu"),
-        ("account: 'a b'", "account: 'a b' is no name that Slurm could know"),
+        ("account: 'a b'", "config/site.yaml: account must be of letters, digits and"),
         ("acount: x", "acount is not a known key; allowed are account, partition"),
     ],
     ids=["partition", "gpus", "no-name", "key"],

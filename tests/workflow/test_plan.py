@@ -1,6 +1,7 @@
 """What Snakemake plans before anything has run."""
 
 import json
+import os
 import re
 import shutil
 
@@ -8,6 +9,7 @@ import pytest
 
 from axenat.config import TABLE_NAMES
 from axenat.layout import FIGURE_NAMES
+from tests.stand_in import saying, stand_in
 
 STUDENTS = (
     "ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "axe-raw-unobserved", "axe-raw-all-tokens",
@@ -71,6 +73,34 @@ def test_further_decodings_are_those_that_the_study_names_for_runs_that_they_fit
 
 def test_the_slurm_profile_plans_the_same_jobs_from_the_root(workshop):
     assert workshop.plan("--profile", "slurm", "all") == workshop.plan("all")
+
+
+def test_a_slurm_that_does_not_answer_is_one_sentence(workshop, monkeypatch):
+    for command in ("sbatch", "sinfo", "scontrol", "squeue", "sacct", "sacctmgr"):
+        stand_in(workshop.folder / "bin", command, saying("", code=1))
+    monkeypatch.setenv("PATH", f"{workshop.folder / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    done = workshop.snakemake("--profile", "slurm", "all")
+    assert done.returncode == 2
+    assert "axenat: Slurm: sinfo names no partition; ask whether the cluster is up: sinfo; scontrol ping" in done.stderr
+    assert "Traceback" not in done.stderr and not (workshop.folder / "results").exists()
+
+
+HIDING = """import pkgutil
+every = pkgutil.iter_modules
+pkgutil.iter_modules = lambda *words: (one for one in every(*words) if "plugin_slurm" not in one.name)
+"""
+
+
+def test_a_missing_plugin_is_one_sentence(workshop, monkeypatch):
+    """Without this Snakemake prints all of its options."""
+    (workshop.folder / "hidden").mkdir()
+    (workshop.folder / "hidden/sitecustomize.py").write_text(HIDING)
+    known = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(workshop.folder / "hidden"), known))))
+    done = workshop.snakemake("--profile", "slurm", "all")
+    assert done.returncode == 2
+    assert "axenat: Slurm: the plugin snakemake-executor-plugin-slurm is not installed; pip install" in done.stderr
+    assert "usage:" not in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_single_file_is_a_target_of_its_own(workshop):
