@@ -7,29 +7,24 @@ code 75; the same command goes on from there, also after a kill.
 import argparse
 import logging
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
-from axenat.files import UserError, read_record, read_yaml, write_json, write_lines, write_text
+from axenat.files import UserError, read_yaml, write_json, write_lines, write_text
 from axenat.objectives.registry import objective_of
 from axenat.publishing.follow import following
 from axenat.stages.provenance import provenance
-from axenat.train.checkpoint import forget_states, is_whole
+from axenat.train.checkpoint import forget_states, is_trained
 from axenat.train.devices import use_threads
 from axenat.train.history import validations
 from axenat.train.launch import become_launcher
 from axenat.train.loop import train
 from axenat.train.ranks import joined
 from axenat.train.setting import SAVE_SECONDS, Setting, fingerprint, seeded_model
-from axenat.train.signals import PreemptedError
-from axenat.train.slurm_job import LEAVE, requeue, the_only_one
+from axenat.train.slurm_job import back_into_the_queue, the_only_one
 from axenat.train.start import start_from
-
-log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,18 +69,18 @@ def main(args: argparse.Namespace) -> None:
             ranks, workers, 60 * args.save_minutes,
         )  # fmt: skip
         mark = fingerprint(read_yaml(args.config), args.train, args.valid, *args.start_from)
-        if _is_finished(args.out, mark):
+        if is_trained(args.out, mark):
             return
         if not ranks.writes:
             logging.disable(logging.WARNING)  # the first of them tells for all
             train(setting, mark)
             return
         with the_only_one(args.out):
-            if _is_finished(args.out, mark):  # by an earlier copy of this job, while we waited
+            if is_trained(args.out, mark):  # by an earlier copy of this job, while we waited
                 return
             made_by = provenance(device, args.train)
             write_json(args.out / "provenance.json", made_by)  # first: MLflow is told of it
-            with following(args.out), _back_into_the_queue(setting.folder):
+            with following(args.out), back_into_the_queue(args.out):
                 state = train(setting, mark)
             write_json(args.out / "provenance.json", made_by)  # a copy of this job that failed may have removed it
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
@@ -94,32 +89,9 @@ def main(args: argparse.Namespace) -> None:
             forget_states(setting.folder, state)
 
 
-@contextmanager
-def _back_into_the_queue(checkpoints: Path) -> Iterator[None]:
-    """Unless another copy of this job has asked us to leave: it goes on."""
-    try:
-        yield
-    except PreemptedError:
-        if not (checkpoints / LEAVE).exists():
-            requeue()
-        raise
-
-
 def _start(named: str | None, paths: list[Path]) -> list[Path]:
     """One path, if the configuration names a run to start from; a run that tells otherwise than it was is of no use."""
     if len(paths) != (named is not None):
         wanted = f"one model, that of {named}, as start_from says" if named else "nothing, for start_from is not set"
         raise UserError(f"--start-from must give {wanted}; got {len(paths)}")
     return paths
-
-
-def _is_finished(out: Path, mark: str) -> bool:
-    """A job that is requeued although it was done must not begin anew; the workflow removes best.json if it shall."""
-    if not (out / "best.json").exists():
-        return False
-    best = read_record(out / "best.json")
-    files = {out / "checkpoints" / entry["file"]: entry["sha256"] for entry in best["checkpoints"]}
-    if best.get("fingerprint") != mark or not all(is_whole(path, sum) for path, sum in files.items()):
-        return False
-    log.info("%s is trained already; delete its best.json to train it again", out)
-    return True

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from axenat.files import UserError, atomic, sha256_of
+from axenat.files import UserError, atomic, read_record, sha256_of
 from axenat.train.optimizer import Optimizer
 
 log = logging.getLogger(__name__)
@@ -152,6 +152,18 @@ def load_state(folder: Path, model: nn.Module, optimizer: Optimizer, fingerprint
     if paths:
         raise UserError(f"{folder}: no state is whole; restore one from a copy, or delete the folder to train anew")
     return None
+
+
+def is_trained(out: Path, mark: str) -> bool:
+    """A job that is requeued although it was done must not begin anew; the workflow removes best.json if it shall."""
+    if not (out / "best.json").exists():
+        return False
+    best = read_record(out / "best.json")
+    files = {out / "checkpoints" / entry["file"]: entry["sha256"] for entry in best["checkpoints"]}
+    if best.get("fingerprint") != mark or not all(is_whole(path, sha256) for path, sha256 in files.items()):
+        return False
+    log.info("%s is trained already; delete its best.json to train it again", out)
+    return True
 
 
 def is_whole(path: Path, sha256: str) -> bool:

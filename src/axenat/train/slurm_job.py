@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from axenat.files import UserError, alone, read_text, write_text
+from axenat.train.signals import PreemptedError
 
 log = logging.getLogger(__name__)
 LOCK, HOLDER = ".training", ".training.job"
@@ -65,6 +66,17 @@ def state_of(job: str) -> str:
     if done.returncode:
         return "" if "Invalid job id" in done.stderr else "unknown"
     return done.stdout.strip()
+
+
+@contextmanager
+def back_into_the_queue(out: Path) -> Iterator[None]:
+    """A training that is asked to stop, unless another copy of its job has asked: that one goes on."""
+    try:
+        yield
+    except PreemptedError:
+        if not (out / "checkpoints" / LEAVE).exists():
+            requeue()
+        raise
 
 
 def requeue() -> None:
