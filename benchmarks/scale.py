@@ -20,7 +20,7 @@ import torch
 
 from axenat.estimates import FLOAT, parameters_of, space_of
 from axenat.files import read_yaml
-from axenat.jobs import jobs_of
+from axenat.preflight.asked import jobs_by_rule
 from axenat.preflight.machine import BESIDE_WEIGHTS
 from axenat.resources import resources_of
 from axenat.study import Study, parse_study
@@ -34,6 +34,7 @@ FLAGS = ("train_share", "decode_share", "doubling", "sentence_tokens", "web", "p
          "jieba_lines_per_second")  # fmt: skip
 WIDTHS = (8, 4, 2, 1)  # GPUs of a student's training
 HOUR, DAY, GB = 3600.0, 24.0, 1e9
+COLUMNS = 9  # of what is printed
 
 
 def longest_rest(jobs: Sequence[Job]) -> dict[str, float]:
@@ -76,14 +77,16 @@ def schedule(jobs: Sequence[Job], gpus: int) -> dict[str, Any]:
     """Hours of the whole and of GPUs, and what no number of GPUs, or no better order, could shorten."""
     spans = simulate(jobs, gpus)
     makespan = max(end for _, end in spans.values())
-    by_rule: dict[str, float] = {}
+    stages: dict[str, dict[str, float]] = {}
     for job in jobs:
-        if job.gpus:
-            by_rule[job.rule] = by_rule.get(job.rule, 0.0) + job.gpus * job.seconds / HOUR
-    work, path = sum(by_rule.values()), max(longest_rest(jobs).values()) / HOUR
+        stage = stages.setdefault(job.rule, {"jobs": 0, "gpus": job.gpus, "longest_hours": 0.0, "gpu_hours": 0.0})
+        stage["jobs"] += 1
+        stage["longest_hours"] = max(stage["longest_hours"], job.seconds / HOUR)
+        stage["gpu_hours"] += job.gpus * job.seconds / HOUR
+    work, path = sum(stage["gpu_hours"] for stage in stages.values()), max(longest_rest(jobs).values()) / HOUR
     return {
         "hours": makespan / HOUR, "gpu_hours": work, "utilisation": work * HOUR / (gpus * makespan),
-        "critical_path_hours": path, "at_least_hours": max(path, work / gpus), "gpu_hours_by_rule": by_rule,
+        "critical_path_hours": path, "at_least_hours": max(path, work / gpus), "stages": stages,
     }  # fmt: skip
 
 
@@ -136,7 +139,7 @@ def about(name: str, study: Study) -> dict[str, Any]:
     disk = {"archives": space.archives, "text": space.text, "models": space.models,
             "in_training": sum(space.in_training.values()), "least": space.least, "most": space.most}  # fmt: skip
     return {
-        "study": name, "runs": len(study.runs), "jobs": sum(jobs_of(study).values()),
+        "study": name, "runs": len(study.runs), "jobs": sum(jobs_by_rule(study).values()),
         "pairs": {corpus: pairs_of(study, corpus) for corpus in study.corpora},
         "parameters": {run: parameters_of(study, run) for run in study.runs},
         "training_operations": {run: training_operations(study, run) for run in study.runs},
@@ -163,37 +166,83 @@ def schedules(
 
 
 def _table(results: dict[str, Any]) -> Iterator[list[str]]:
-    measured = results["measured"]
+    parts = (_measured(results["measured"]), _plans(results), _disk(results["studies"]), _stages(results),
+             _schedules(results["schedules"]))  # fmt: skip
+    for part in parts:
+        yield from ([*line, *[""] * (COLUMNS - len(line))] for line in part)
+        yield [""] * COLUMNS
+
+
+def _measured(measured: dict[str, Any]) -> Iterator[list[str]]:
     step, shards = measured["base_step"], measured["distillation"]
     speed = step["operations_per_second"]
-    yield ["measured here, one core", "giga-operations/s", "of products", "", "", "", "", "", ""]
-    yield ["matrix products", f"{speed / GB:.1f}", "1.00", *[""] * 6]
-    for kind, share in step["predicted_over_measured"].items():
-        yield [f"transformer base, {kind}", f"{share * speed / GB:.1f}", f"{share:.2f}", *[""] * 6]
-    for row in [*({**row, "name": f"demo, {row['objective']}"} for row in measured["trainings"]),
-                {**shards, "name": f"demo, distil, {shards['sentences_per_second']:.0f} sentences/s"}]:  # fmt: skip
-        yield [row["name"], f"{row['operations_per_second'] / GB:.1f}", f"{row['operations_per_second'] / speed:.2f}",
-               *[""] * 6]  # fmt: skip
-    yield ["runs", "jobs", "plan, CPU s", "MB", "one job, CPU s", "MB", "all jobs twice, CPU h", "", ""]
-    for row in measured["plans"]:
-        twice = 2 * row["jobs"] * row["cpu_seconds_of_one_job"] / HOUR
-        yield [str(row["runs"]), str(row["jobs"]), f"{row['cpu_seconds']:.1f}", f"{row['megabytes']:.0f}",
-               f"{row['cpu_seconds_of_one_job']:.1f}", f"{row['megabytes_of_one_job']:.0f}",
-               f"{twice:.1f}", "", ""]  # fmt: skip
-    yield ["study", "runs", "jobs", "archives GB", "text GB", "models GB", "one training GB", "least GB", "most GB"]
-    for row in results["studies"]:
-        disk = row["disk_bytes"]
+    rows = {"matrix products": speed}
+    rows |= {f"transformer base, {kind}": share * speed for kind, share in step["predicted_over_measured"].items()}
+    rows |= {f"demo, {row['objective']}": row["operations_per_second"] for row in measured["trainings"]}
+    rows[f"demo, distil, {shards['sentences_per_second']:.0f} sentences/s"] = shards["operations_per_second"]
+    yield ["measured here, one core", "giga-operations/s", "of products"]
+    yield from ([name, f"{value / GB:.1f}", f"{value / speed:.2f}"] for name, value in rows.items())
+
+
+def _plans(results: dict[str, Any]) -> Iterator[list[str]]:
+    in_cluster = {row["study"]: row["jobs"] for row in results["studies"]}
+    yield [
+        "runs",
+        "jobs planned",
+        "plan, CPU s",
+        "MB",
+        "one job, CPU s",
+        "MB",
+        "jobs in a cluster",
+        "read twice, CPU h",
+    ]
+    for row in results["measured"]["plans"]:
+        jobs = in_cluster[f"{row['runs']} runs"]
+        cells = (row["cpu_seconds"], row["megabytes"], row["cpu_seconds_of_one_job"], row["megabytes_of_one_job"])
+        twice = 2 * jobs * row["cpu_seconds_of_one_job"] / HOUR
+        yield [str(row["runs"]), str(row["jobs"]), *(f"{cell:.1f}" for cell in cells), str(jobs), f"{twice:.1f}"]
+
+
+def _disk(studies: list[dict[str, Any]]) -> Iterator[list[str]]:
+    yield ["study", "archives GB", "text GB", "models GB", "one training GB", "least GB", "most GB", "GPU: teacher GB",
+           "student GB"]  # fmt: skip
+    for row in studies:
+        disk, state = row["disk_bytes"], row["training_state_bytes"].values()
         one = disk["least"] - sum(disk[key] for key in ("archives", "text", "models"))
-        cells = (disk["archives"], disk["text"], disk["models"], one, disk["least"], disk["most"])
-        yield [row["study"], str(row["runs"]), str(row["jobs"]), *(f"{cell / GB:.1f}" for cell in cells)]
-    yield ["study", "GPUs", "teacher, student", "days", "at least", "critical path", "GPU-hours", "in use", ""]
-    for row in results["schedules"]:
-        mark = "as asked" if row["asked"] else "best" if _is_best(row, results["schedules"]) else ""
+        cells = (
+            disk["archives"],
+            disk["text"],
+            disk["models"],
+            one,
+            disk["least"],
+            disk["most"],
+            max(state),
+            min(state),
+        )
+        yield [row["study"], *(f"{cell / GB:.1f}" for cell in cells)]
+
+
+def _stages(results: dict[str, Any]) -> Iterator[list[str]]:
+    """Of the first kind and number of GPUs."""
+    asked = {row["study"]: row["asked"] for row in results["studies"]}
+    yield ["stage", "jobs", "GPUs each", "longest h", "GPU-hours", "MB asked", "cores asked", "study", "GPUs"]
+    for study in STUDIES:
+        row = next(row for row in results["schedules"] if row["study"] == study and row["asked"])
+        for rule, stage in row["stages"].items():
+            ask = asked[study].get(rule)
+            given = [f"{ask['mem_mb']}", f"{ask['cpus'] * max(1, int(stage['gpus']))}"] if ask else ["", ""]
+            yield [rule, f"{stage['jobs']}", f"{stage['gpus']}", f"{stage['longest_hours']:.2f}",
+                   f"{stage['gpu_hours']:,.1f}", *given, study, f"{row['gpus']} {row['gpu']}"]  # fmt: skip
+
+
+def _schedules(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    yield ["study", "GPUs", "teacher, student", "days", "at least", "critical path", "GPU-hours", "in use", "order"]
+    for row in rows:
+        mark = "as asked" if row["asked"] else "best" if _is_best(row, rows) else ""
+        days = [f"{row[key] / DAY:.2f}" for key in ("hours", "at_least_hours", "critical_path_hours")]
         if mark:
             yield [row["study"], f"{row['gpus']} {row['gpu']}", f"{row['gpus_of_teacher']}, {row['gpus_of_student']}",
-                   f"{row['hours'] / DAY:.2f}", f"{row['at_least_hours'] / DAY:.2f}",
-                   f"{row['critical_path_hours'] / DAY:.2f}", f"{row['gpu_hours']:,.0f}", f"{row['utilisation']:.0%}",
-                   mark]  # fmt: skip
+                   *days, f"{row['gpu_hours']:,.0f}", f"{row['utilisation']:.0%}", mark]  # fmt: skip
 
 
 def _is_best(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -6,6 +6,7 @@ products take turns. Seconds are those of a processor, which other work on the m
 
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from axenat.preflight.duration import earlier_trainings
 from axenat.preflight.usage import benchmarks
 from axenat.study import Study
 from axenat.timing import Seconds, medians, ratio
+from benchmarks.preprocessing import run_watched
 from benchmarks.scale_jobs import TRAINED, sentence_operations
 from benchmarks.training import Size, caption_lengths, our_steps, random_corpus
 
@@ -34,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 EDGE, PRODUCTS = 1024, 20  # of matrices that are timed
 BASE = Size(ModelConfig(), 32_768, 1_024, caption_lengths, 400, 1)
 DEMO_TOKENS = 13.9  # of a target sentence, its end included
-WHOLE, ONE, ONE_JOB = "all", "results/runs/teacher/config.yaml", "_of_one_job"
+WHOLE, ONE = "all", "results/runs/teacher/config.yaml"
 KINDS = ("left_to_right", "masked", "axe")
 # Stages of the demo that show how long a job takes beside its work: start-up, reading, writing.
 SMALL = ("download", "average", "tune", "gather", "translate", "score", "analyse", "choose", "speed", "summarise",
@@ -122,30 +124,25 @@ def planned(config: Path, numbers: list[int], rounds: int) -> list[dict[str, Any
     """What `snakemake -n` takes for a whole study, and for one small file of it, as each job of a cluster reads it."""
     with tempfile.TemporaryDirectory() as name:
         folder, values = Path(name), read_yaml(config)
-        commands = {}
+        commands, rows = {}, []
         for number in numbers:
             write_yaml(folder / f"{number}.yaml", with_runs(values, number))
             for target in (WHOLE, ONE):
                 commands[number, target] = dry_run(folder, folder / f"{number}.yaml", target)
-        taken: dict[Any, list[tuple[float, float]]] = {key: [] for key in commands}
+        seconds: dict[Any, list[float]] = {key: [] for key in commands}
         for _ in range(rounds):
             for key, command in commands.items():
-                taken[key].append(taken_by(command))
-        jobs = {number: jobs_in(commands[number, WHOLE]) for number in numbers}
-    return [
-        {
-            "runs": number,
-            "jobs": jobs[number],
-            **_summary(taken[number, WHOLE], ""),
-            **_summary(taken[number, ONE], ONE_JOB),
-        }
-        for number in numbers
-    ]
-
-
-def _summary(taken: list[tuple[float, float]], suffix: str) -> dict[str, float]:
-    seconds, megabytes = zip(*taken, strict=True)
-    return {f"cpu_seconds{suffix}": statistics.median(seconds), f"megabytes{suffix}": max(megabytes)}
+                seconds[key].append(cpu_seconds(command))
+        for number in numbers:
+            row: dict[str, Any] = {"runs": number}
+            for target, suffix in ((ONE, "_of_one_job"), (WHOLE, "")):
+                megabytes, row["jobs"] = memory_and_jobs(commands[number, target], folder / "plan.txt")
+                row |= {
+                    f"cpu_seconds{suffix}": statistics.median(seconds[number, target]),
+                    f"megabytes{suffix}": megabytes,
+                }
+            rows.append(row)
+    return rows
 
 
 def dry_run(folder: Path, study: Path, target: str) -> list[str]:
@@ -153,17 +150,18 @@ def dry_run(folder: Path, study: Path, target: str) -> list[str]:
     return [sys.executable, "-m", "snakemake", *words, "--configfile", str(study), "--", target]
 
 
-def taken_by(command: list[str]) -> tuple[float, float]:
-    """Seconds of a processor, and the most MB."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed with exit code {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def cpu_seconds(command: list[str]) -> float:
+    """Of a command that is silent."""
+    before = os.times()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def jobs_in(command: list[str]) -> int:
-    """As Snakemake counts them at the end of its plan."""
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(re.findall(r"^total\s+(\d+)$", done.stdout + done.stderr, re.MULTILINE)[-1])
+def memory_and_jobs(command: list[str], plan: Path) -> tuple[float, int]:
+    """The most MB, and the number of jobs as Snakemake counts them at the end of its plan."""
+    silent = ["sh", "-c", f'exec "$@" > {shlex.quote(str(plan))} 2>&1', "sh", *command]
+    _, megabytes = run_watched(silent)
+    return megabytes, int(re.findall(r"^total\s+(\d+)$", plan.read_text(), re.MULTILINE)[-1])

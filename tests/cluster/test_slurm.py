@@ -5,6 +5,7 @@ import itertools
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,10 @@ def models(*names: str) -> list[str]:
     return [f"results/runs/{name}/model.safetensors" for name in names]
 
 
+def last_loss(log: str) -> float:
+    return float(re.findall(r"valid loss (\S+)$", log, re.MULTILINE)[-1])
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> ClusterStudy:
     """A training that nobody disturbs, without Slurm."""
@@ -40,20 +45,13 @@ def undisturbed(tmp_path_factory) -> ClusterStudy:
     return study
 
 
-def test_the_whole_study_has_the_same_sums_as_without_slurm(slurm, tmp_path) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir(), there.mkdir()
-    ClusterStudy(here).write().finish("all", profile=None)
-    ClusterStudy(there).write().finish("all")
-    assert sums(there) == sums(here)
-    done = ClusterStudy.run(_at(there), "axenat", "usage", "--configfile", "study.yaml")
+def test_the_whole_study_has_the_same_sums_as_without_slurm(slurm, tmp_path_factory) -> None:
+    here, there = (ClusterStudy(tmp_path_factory.mktemp(name)).write() for name in ("here", "there"))
+    here.finish("all", profile=None)
+    there.finish("all")
+    assert sums(there.folder) == sums(here.folder)
+    done = there.run("axenat", "usage", "--configfile", "study.yaml")
     assert done.returncode == 0 and "train_teacher" in done.stdout, done.stdout + done.stderr
-
-
-def _at(folder: Path) -> ClusterStudy:
-    study = ClusterStudy.__new__(ClusterStudy)
-    study.folder = folder
-    return study
 
 
 def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_is_not(
@@ -112,7 +110,8 @@ def test_a_training_over_its_memory_is_tried_again_with_more(all_nodes, undistur
     ],
     ids=["processes", "gpus", "gres"],
 )
-def test_ranks_on_two_nodes_train_through_the_rule(all_nodes, tmp_path, ask, site) -> None:
+def test_ranks_on_two_nodes_train_through_the_rule(all_nodes, undisturbed, tmp_path, ask, site) -> None:
+    """And compute what one process does, but for the order of sums."""
     study = ClusterStudy(tmp_path).write(runs=trainings("two"), resources={"train": ask})
     (tmp_path / "config/site.yaml").write_text(site)
     study.finish(*models("two"))
@@ -120,8 +119,7 @@ def test_ranks_on_two_nodes_train_through_the_rule(all_nodes, tmp_path, ask, sit
     assert f"srun starts {ranks} processes" in study.log("two")
     nodes = {job["JobID"]: job["NumNodes"] for job in squeue("JobID", "NumNodes")}
     assert nodes[study.job_of("two")] == "2"
-    (line,) = re.findall(r"valid loss (\S+)$", study.log("two"), re.MULTILINE)[-1:]
-    assert float(line) > 0
+    assert last_loss(study.log("two")) == pytest.approx(last_loss(undisturbed.log("alone")), rel=1e-3)
 
 
 def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
@@ -135,10 +133,16 @@ def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
             job for job in squeue("State", "Comment") if job["State"] == "RUNNING" and "distil" in job["Comment"]
         ]
         most = max(most, len(running))
+        time.sleep(0.3)
     study.end(process)
     assert most == 6
-    arrays = {job["ArrayJobID"] for job in squeue("ArrayJobID", "Comment") if "distil" in job["Comment"]}
-    assert arrays, "they were sent as an array"
+    sent = [
+        (job["ArrayJobID"], job["ArrayTaskID"])
+        for job in squeue("ArrayJobID", "ArrayTaskID", "Comment", "WorkDir")
+        if "distil" in job["Comment"] and job["WorkDir"] == str(tmp_path)
+    ]
+    assert len({array for array, _ in sent}) == 1, "in one submission"
+    assert sorted(task for _, task in sent) == list("123456")
     assert set(loaded.read_text().splitlines()) == {"load cuda/12.8 gcc"}
 
 
