@@ -82,6 +82,17 @@ def test_a_run_shows_only_the_files_of_its_own_decoding_whatever_lies_beside_the
     assert layout.outputs_in(tmp_path, "score.json") == [files[1], files[3]]
 
 
+def test_a_figure_shows_the_teacher_where_students_learn_from_it() -> None:
+    untaught = parse_study(study(runs__ce__target_side="raw"))
+    for figure in layout.FIGURE_NAMES:
+        needed = {"results/runs/teacher/config.yaml", "results/runs/teacher/tuned.json"}
+        if figure in layout.WITH_TEACHER:
+            assert "teacher" in layout.figure_runs(STUDY, figure) and needed <= set(layout.drawn_from(STUDY, figure))
+            assert "teacher" not in layout.figure_runs(untaught, figure)
+            assert not needed & set(layout.drawn_from(untaught, figure))
+        assert len(set(layout.figure_runs(STUDY, figure))) == len(layout.figure_runs(STUDY, figure))
+
+
 def test_there_is_one_choice_for_each_grid() -> None:
     assert layout.choices(STUDY) == ["results/choices/axe.json"]
 

@@ -21,6 +21,7 @@ FIGURE_NAMES = (
     "axe_against_ce", "target_sides", "skip_target_penalty", "length_multiplier", "lengths", "confidence",
     "repetitions", "training", "alignment",
 )  # fmt: skip
+WITH_TEACHER = ("axe_against_ce", "length_multiplier")  # figures that show it beside its students
 
 
 def raw_text(study: Study, corpus: str, split: str, side: str) -> str:
@@ -187,7 +188,10 @@ TABLE_RECORDS: dict[str, tuple[str, ...]] = {
 
 def table_inputs(study: Study, table: str) -> dict[str, list[str]]:
     """The records of what the table shows, and no others: asked for alone, it trains nothing that it does not need."""
-    runs = needs.runs_for(study, table)
+    return _records(study, table, needs.runs_for(study, table))
+
+
+def _records(study: Study, table: str, runs: list[str]) -> dict[str, list[str]]:
     further = [path for run in runs for path in further_outputs(study, run, "test", "score.json")]
     records = {
         "scores": [output(study, run, "test", "score.json") for run in runs],
@@ -223,15 +227,22 @@ def figures() -> list[str]:
 
 
 def figure_runs(study: Study, figure: str) -> list[str]:
-    """Those of the table of the same name; `training` shows them all, `alignment` needs what is analysed."""
-    return needs.runs_for(study, _table_of(figure))
+    """Those of the table of the same name; `training` shows them all, `alignment` needs what is analysed.
+
+    A teacher is shown only where students learn from it: then it is trained and tuned anyway.
+    """
+    runs = needs.runs_for(study, _table_of(figure))
+    taught = [study.corpus_of(run).distil for run in runs if study.runs[run].target_side == "distilled"]
+    teachers = {distil.teacher for distil in taught if distil} if figure in WITH_TEACHER else set()
+    return [*(run for run in study.runs if run in teachers), *runs]
 
 
 def drawn_from(study: Study, figure: str) -> list[str]:
     """What a figure needs and no more: one of training curves must not wait for scores."""
     if figure == "training":
         return [f"results/runs/{run}/{name}" for run in study.runs for name in ("config.yaml", "history.jsonl")]
-    return [path for paths in table_inputs(study, _table_of(figure)).values() for path in paths]
+    records = _records(study, _table_of(figure), figure_runs(study, figure))
+    return [path for paths in records.values() for path in paths]
 
 
 def _table_of(figure: str) -> str:

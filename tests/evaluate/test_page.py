@@ -66,6 +66,12 @@ def test_the_page_is_no_wider_than_the_window(browser: Any, path: Path, width: i
         assert visit.overflow() == 0
 
 
+def test_no_column_hides_at_the_width_of_a_desk(visit: Visit) -> None:
+    """Tables scroll on a phone; here the last columns, which often matter most, must be seen. Fonts differ a little."""
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > 1.05 * e.clientWidth)"
+    assert visit.page.evaluate(f"{wide}.map(e => e.ariaLabel)") == []
+
+
 def test_a_long_word_does_not_widen_the_page(browser: Any, path: Path) -> None:
     """Names of runs and texts of others may be anything."""
     words = "document.querySelectorAll('p, dd, dt, li:not(.weave li, .bars li)')"

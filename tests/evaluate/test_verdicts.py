@@ -67,7 +67,10 @@ def test_repetitions_are_told_with_their_factor(study: StudyRecord) -> None:
     assert verdict(more, "AXE repeats fewer").answer == NO
 
 
-@pytest.mark.parametrize(("p_value", "answer", "end"), [(0.04, YES, "(p = 0.040)"), (0.05, NO, "chance may explain")])
+@pytest.mark.parametrize(
+    ("p_value", "answer", "end"),
+    [(0.04, YES, "(p = 0.040)"), (1e-4, YES, "(p = 0.0001)"), (0.05, NO, "chance may explain")],
+)
 def test_fewer_repetitions_must_be_more_than_chance(study: StudyRecord, p_value: float, answer: str, end: str) -> None:
     tested = [{**one, "p_value_repetition": p_value} for one in study.comparisons]
     found = verdict(replace(study, comparisons=tested), "AXE repeats fewer")

@@ -149,7 +149,7 @@ def grid_curve(choice: Mapping[str, Any], title: str) -> Figure:
         rated = [(x, c["skip_target_rate"]) for x, c in enumerate(candidates) if c.get("skip_target_rate") is not None]
         if rated:
             lower.plot([x for x, _ in rated], [rate for _, rate in rated], color=SOFT, marker="s")
-            lower.set_ylim(bottom=0)
+            lower.set_ylim(0, max(rate for _, rate in rated) * 1.15 or 0.01)  # room for the highest mark
         else:
             lower.text(0.5, 0.5, "no skip-target rates", transform=lower.transAxes, ha="center", color=SOFT)
         lower.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))

@@ -13,7 +13,7 @@ TRAINING_NOTE = (
 )
 DECODING_NOTE = (
     "Decoding: {sentences} sentences of test from ids to ids, systems in turn in one job ({rounds} rounds, medians; "
-    "{threads} threads, {device}). Alone: one sentence at a time. Times the teacher: of its own search."
+    "{device}, threads: {threads}). Alone: one sentence at a time. Times the teacher: of its own search."
 )
 
 

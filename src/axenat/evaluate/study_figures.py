@@ -172,7 +172,7 @@ def _alignment(study: StudyRecord) -> Found:
 FIGURES: dict[str, StudyFigure] = {
     "axe_against_ce": StudyFigure(
         find=_axe_against_ce,
-        caption="BLEU on test of cross entropy (blue) and AXE (red) with 95 % intervals; dotted: the teacher.",
+        caption="BLEU on test of cross entropy (blue) and AXE (red) with 95 % intervals; a dotted line is the teacher.",
         otherwise="No comparison: that needs scores of an AXE run and of a cross-entropy run on the same targets.",
     ),
     "target_sides": StudyFigure(

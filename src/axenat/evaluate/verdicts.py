@@ -53,7 +53,7 @@ def _nothing(study: StudyRecord, otherwise: str) -> Finding:
 def _told(place: str, shown: bool, words: str, p_value: float | None = None) -> Finding:
     """Without a test the sign decides."""
     by_chance = p_value is not None and p_value >= CHANCE
-    words += "" if p_value is None else f" (p = {p_value:.3f})"
+    words += "" if p_value is None else f" (p = {p_value:.{3 if p_value >= 0.0005 else 4}f})"  # never p = 0.000
     words += ", which chance may explain" if by_chance and shown else ""
     return Finding(place=place, answer=YES if shown and not by_chance else NO, words=words)
 
