@@ -1,4 +1,5 @@
-"""Tests on a real Slurm, which starts with the first of them and is ended by its process ids after the last.
+"""Tests on a real Slurm, which starts with the first of them and is ended by its process ids after the last, unless it
+ran before.
 
 They install packages and write to /etc/slurm, so that they run only when asked for: `make test-slurm`.
 """
@@ -16,9 +17,11 @@ collect_ignore_glob = [] if ASKED else ["test_*.py"]
 
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[None]:
+    before = lab.runs()
     lab.start()
     yield
-    lab.stop()
+    if not before:
+        lab.stop()
 
 
 @pytest.fixture

@@ -147,6 +147,10 @@ def stop() -> None:
             path.unlink()
 
 
+def runs() -> bool:
+    return _pid("slurmctld") is not None
+
+
 def crash(node: str, *, whole: bool = True) -> None:
     """As a power cut would, or only the daemon, whose jobs live on."""
     _kill([_pid(node) or 0, *(_processes_of(node) if whole else [])])
