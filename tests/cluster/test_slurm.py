@@ -86,7 +86,7 @@ def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(all_n
     wait_until(lambda: study.steps("orphan") > 2, process)
     (node,) = {job["NodeList"] for job in squeue("JobID", "NodeList") if job["JobID"] == study.job_of("orphan")}
     lab.crash(node, whole=False)
-    wait_until(lambda: "an earlier copy of this job is still at work" in study.log("orphan"), process)
+    wait_until(lambda: "is still at work here; it is asked to save its state and leave" in study.log("orphan"), process)
     wait_until(lambda: "resuming after step" in study.log("orphan"), process)
     os.killpg(process.pid, signal.SIGINT)
     process.wait(120)

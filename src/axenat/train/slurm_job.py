@@ -1,7 +1,8 @@
 """A training as a job of Slurm: back into the queue when its time is up, and one copy of it at a time.
 
-After a node is lost Slurm starts the job elsewhere, while the processes of the first copy may live on, cut off from
-Slurm but not from the disk. The second asks the first to leave, which saves its state, and goes on from there.
+There can be two. After a node is lost Slurm starts the job elsewhere, while the processes of the first copy may live on,
+cut off from Slurm but not from the disk; and after a login node is lost, the next call of Snakemake sends jobs that still
+run. The second asks the first to leave, which saves its state, and goes on from there.
 """
 
 import logging
@@ -20,22 +21,25 @@ LEAVE = "leave"  # in the folder of the checkpoints, where the one that trains l
 LOCK_SECONDS = 30.0  # workers of a killed training hold its lock until they notice
 LEAVE_SECONDS = 600.0  # a step, and saving a large state
 QUERY_SECONDS = 30.0
-ALIVE = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "unknown")
 
 
 @contextmanager
 def the_only_one(out: Path) -> Iterator[None]:
-    """Of all that would train into this folder."""
+    """Of all that would train into this folder; among jobs of Slurm the newest goes on."""
     job, leave = os.environ.get("SLURM_JOB_ID", ""), out / "checkpoints" / LEAVE
     patience = LOCK_SECONDS
-    if job and _is_held(out) and _was_lost(_holder(out), job):
-        log.info("an earlier copy of this job is still at work; it is asked to save its state and leave")
+    if job and _is_held(out) and _holder(out):
+        log.info("job %s is still at work here; it is asked to save its state and leave", _holder(out))
         write_text(leave, job)
         patience = LEAVE_SECONDS
-    with alone(out / LOCK, patience=patience):
-        leave.unlink(missing_ok=True)
-        write_text(out / HOLDER, job)
-        yield
+    try:
+        with alone(out / LOCK, patience=patience):
+            leave.unlink(missing_ok=True)
+            write_text(out / HOLDER, job)
+            yield
+    finally:
+        if job and leave.exists() and read_text(leave).strip() == job:  # nobody left
+            leave.unlink()
 
 
 def _is_held(out: Path) -> bool:
@@ -49,11 +53,6 @@ def _is_held(out: Path) -> bool:
 def _holder(out: Path) -> str:
     path = out / HOLDER
     return read_text(path).strip() if path.exists() else ""
-
-
-def _was_lost(holder: str, job: str) -> bool:
-    """Slurm runs a job once: a copy with our own number is cut off, and so is one of a job that does not run."""
-    return bool(holder) and (holder == job or state_of(holder) not in ALIVE)
 
 
 def state_of(job: str) -> str:
