@@ -93,6 +93,18 @@ def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(all_n
     lab.run("scancel", "--user=root")
 
 
+def test_a_workflow_that_was_killed_is_taken_up_by_the_next(all_nodes, undisturbed, tmp_path) -> None:
+    """As when a login node dies: its job runs on, and the next call sends the same once more."""
+    study = ClusterStudy(tmp_path).write(runs=trainings("alone"))
+    process = study.start(*models("alone"))
+    wait_until(lambda: study.steps("alone") > 2, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    study.run("snakemake", "--unlock", "--configfile", "study.yaml")
+    study.finish(*models("alone"))
+    assert study.model("alone") == undisturbed.model("alone")
+
+
 def test_a_training_over_its_memory_is_tried_again_with_more(all_nodes, undisturbed, tmp_path) -> None:
     study = ClusterStudy(tmp_path).write(runs=trainings("large"), resources={"train": {"mem_mb": 600}})
     study.finish(*models("large"))

@@ -1,8 +1,8 @@
 """A training as a job of Slurm: back into the queue when its time is up, and one copy of it at a time.
 
-There can be two. After a node is lost Slurm starts the job elsewhere, while the processes of the first copy may live on,
-cut off from Slurm but not from the disk; and after a login node is lost, the next call of Snakemake sends jobs that still
-run. The second asks the first to leave, which saves its state, and goes on from there.
+There can be two. After a node is lost Slurm starts the job elsewhere, while the processes of the first copy may live
+on, cut off from Slurm but not from the disk; and after a login node is lost, the next call of Snakemake sends jobs that
+still run. The second asks the first to leave, which saves its state, and goes on from there.
 """
 
 import logging
