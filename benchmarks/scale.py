@@ -2,6 +2,7 @@
 
     make demo
     python -m benchmarks.scale --json scale.json
+    python -m benchmarks.scale --measured scale.json --peak H100=990 --train-share 0.3    # your own assumptions
 
 Measured here: what a step of a transformer base costs beside plain matrix products, the trainings and shards of the
 demo, Snakemake's own time. Assumed, since no GPU is here: all that flags set. The jobs of the study are then put on
@@ -19,7 +20,7 @@ from typing import Any
 import torch
 
 from axenat.estimates import FLOAT, parameters_of, space_of
-from axenat.files import read_yaml
+from axenat.files import read_record, read_yaml
 from axenat.preflight.asked import jobs_by_rule
 from axenat.preflight.machine import BESIDE_WEIGHTS
 from axenat.resources import resources_of
@@ -32,6 +33,8 @@ STUDIES = ("wmt14-en-de", "wmt17-en-zh")
 PEAKS = {"A100": 312.0, "V100": 125.0}  # assumed: tera-operations a second in 16 bits, as their maker says
 FLAGS = ("train_share", "decode_share", "doubling", "sentence_tokens", "web", "pairs_per_second",
          "jieba_lines_per_second")  # fmt: skip
+OTHERWISE = (("train_share", 0.25), ("train_share", 0.45), ("decode_share", 0.01), ("doubling", 0.9), ("doubling", 1.0),
+             ("sentence_tokens", 60.0), ("pairs_per_second", 2_000.0), ("job_seconds", 600.0))  # fmt: skip
 WIDTHS = (8, 4, 2, 1)  # GPUs of a student's training
 HOUR, DAY, GB = 3600.0, 24.0, 1e9
 COLUMNS = 9  # of what is printed
@@ -94,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = Rates(peak=0)
     parser.add_argument("--results", type=Path, default=Path("results"), help="of a finished demo")
     parser.add_argument("--logs", type=Path, default=Path("logs"), help="of the same")
+    parser.add_argument("--measured", type=Path, help="what --json wrote, to measure nothing again")
     parser.add_argument("--gpus", type=int, nargs="+", default=[8, 16], help="how many there are")
     parser.add_argument("--runs", type=int, nargs="+", default=[10, 30, 100], help="sizes of studies to plan")
     parser.add_argument("--peak", nargs="+", metavar="GPU=TERA", default=[f"{name}={value:g}" for name, value in
@@ -106,21 +110,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(argv: list[str] | None = None) -> None:
     args = arguments(__doc__, argv, 3, add_arguments)
     torch.set_num_threads(args.threads or 1)
-    demo = parse_study(read_yaml(ROOT / "config/config.yaml"))
-    measured = {
-        "distillation": distilled(demo, args.results, args.logs),
-        "trainings": trained(args.results),
-        "stage_seconds": small_stages(demo, args.results, args.logs),
-        "base_step": calibrated(args.rounds),
-        "plans": planned(ROOT / f"config/{STUDIES[0]}.yaml", args.runs, args.rounds),
-    }
+    measured = read_record(args.measured, "measured")["measured"] if args.measured else measure(args)
     poll = read_yaml(ROOT / "slurm/config.yaml")["slurm-init-seconds-before-status-checks"]
     rates = Rates(peak=0, stage_seconds=measured["stage_seconds"], **{name: getattr(args, name) for name in FLAGS},
                   job_seconds=poll + 2 * measured["plans"][0]["cpu_seconds_of_one_job"])  # fmt: skip
     peaks = {name: 1e12 * float(value) for name, value in (word.split("=") for word in args.peak)}
     values = {name: read_yaml(ROOT / f"config/{name}.yaml") for name in STUDIES}
     studies = {name: parse_study(text) for name, text in values.items()}
-    for number in args.runs:
+    for number in (plan["runs"] for plan in measured["plans"]):
         studies[f"{number} runs"] = parse_study(with_runs(values[STUDIES[0]], number))
     results = {
         "measured": measured, "assumed": {**asdict(rates), "peak": peaks},
@@ -128,8 +125,20 @@ def main(argv: list[str] | None = None) -> None:
         "schedules": [
             row for name, study in studies.items() for row in schedules(name, study, rates, peaks, args.gpus)
         ],
+        "otherwise": list(otherwise(STUDIES[0], studies[STUDIES[0]], rates, peaks, args.gpus)),
     }  # fmt: skip
     report(args.json, "scale", results, list(_table(results)))
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    demo = parse_study(read_yaml(ROOT / "config/config.yaml"))
+    return {
+        "distillation": distilled(demo, args.results, args.logs),
+        "trainings": trained(args.results),
+        "stage_seconds": small_stages(demo, args.results, args.logs),
+        "base_step": calibrated(args.rounds),
+        "plans": planned(ROOT / f"config/{STUDIES[0]}.yaml", args.runs, args.rounds),
+    }
 
 
 def about(name: str, study: Study) -> dict[str, Any]:
@@ -165,9 +174,19 @@ def schedules(
                        "gpus_of_teacher": teacher, "gpus_of_student": width, **schedule(jobs, gpus)}  # fmt: skip
 
 
+def otherwise(
+    name: str, study: Study, rates: Rates, peaks: Mapping[str, float], numbers: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """The first study on the first GPUs, as asked, with one assumption changed."""
+    first = dict([next(iter(peaks.items()))])
+    for key, value in OTHERWISE:
+        row = next(schedules(name, study, replace(rates, **{key: value}), first, numbers[:1]))
+        yield {**row, "changed": key, "value": value}
+
+
 def _table(results: dict[str, Any]) -> Iterator[list[str]]:
     parts = (_measured(results["measured"]), _plans(results), _disk(results["studies"]), _stages(results),
-             _schedules(results["schedules"]))  # fmt: skip
+             _schedules(results["schedules"]), _otherwise(results["otherwise"]))  # fmt: skip
     for part in parts:
         yield from ([*line, *[""] * (COLUMNS - len(line))] for line in part)
         yield [""] * COLUMNS
@@ -243,6 +262,13 @@ def _schedules(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
         if mark:
             yield [row["study"], f"{row['gpus']} {row['gpu']}", f"{row['gpus_of_teacher']}, {row['gpus_of_student']}",
                    *days, f"{row['gpu_hours']:,.0f}", f"{row['utilisation']:.0%}", mark]  # fmt: skip
+
+
+def _otherwise(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    yield ["otherwise", "value", "days", "GPU-hours", "study", "GPUs"]
+    for row in rows:
+        cells = [f"{row['value']:g}", f"{row['hours'] / DAY:.2f}", f"{row['gpu_hours']:,.0f}"]
+        yield [row["changed"], *cells, row["study"], f"{row['gpus']} {row['gpu']}"]
 
 
 def _is_best(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:

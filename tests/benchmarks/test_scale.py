@@ -129,7 +129,16 @@ def test_a_plan_of_so_many_runs_has_so_many() -> None:
     assert [len(parse_study(scale_rates.with_runs(values, number)).runs) for number in (4, 10, 100)] == [4, 10, 100]
 
 
+@pytest.fixture
+def _threads():
+    """The benchmark sets them."""
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_threads")
 def test_all_that_the_page_tells_is_measured_or_assumed_and_written(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(scale, "calibrated", lambda rounds: scale_rates.calibrated(rounds, SMALL))
     shards = tmp_path / "results/corpora/demo/distilled/shards"
@@ -137,11 +146,7 @@ def test_all_that_the_page_tells_is_measured_or_assumed_and_written(tmp_path, mo
     write_text(tmp_path / "logs/distil/demo-1-of-2.tsv", "s\tmax_rss\tcpu_time\n10\t300\t9\n")
     write_lines(tmp_path / "results/corpora/demo/subwords/vocab.target", map(str, range(400)))
     flags = ["--results", tmp_path / "results", "--logs", tmp_path / "logs", "--rounds", 1, "--runs", 4]
-    threads = torch.get_num_threads()
-    try:
-        scale.main([str(flag) for flag in (*flags, "--json", tmp_path / "scale.json")])
-    finally:
-        torch.set_num_threads(threads)
+    scale.main([str(flag) for flag in (*flags, "--json", tmp_path / "scale.json")])
     written = json.loads((tmp_path / "scale.json").read_text())
     assert written["measured"]["distillation"]["sentences_per_second"] == 10
     (plan,) = written["measured"]["plans"]
@@ -149,3 +154,7 @@ def test_all_that_the_page_tells_is_measured_or_assumed_and_written(tmp_path, mo
     assert {row["study"] for row in written["schedules"]} == {*scale.STUDIES, "4 runs"}
     assert written["assumed"]["train_share"] == Rates(peak=0).train_share
     assert "as asked" in capsys.readouterr().out
+    again = ("--measured", tmp_path / "scale.json", "--json", tmp_path / "again.json", "--peak", "H100=990")
+    scale.main(list(map(str, again)))
+    known = json.loads((tmp_path / "again.json").read_text())
+    assert known["measured"] == written["measured"] and {row["gpu"] for row in known["schedules"]} == {"H100"}
