@@ -76,6 +76,7 @@ ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort=6819
 AccountingStorageTRES=gres/gpu
+AccountingStoreFlags=job_comment
 """
 SLURMDBD = f"""{MARK}
 AuthType=auth/munge
