@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,12 @@ class ClusterStudy(Workshop):
         if "runs" in differences:  # none of which is the teacher
             del tiny["corpora"]["demo"]["distil"]
         (self.folder / "study.yaml").write_text(yaml.safe_dump({**tiny, **differences}, sort_keys=False))
+        return self
+
+    def take(self, other: "ClusterStudy") -> "ClusterStudy":
+        """What another has made, so that only what a test is about goes to Slurm."""
+        for name in ("data", "results", ".snakemake"):
+            shutil.copytree(other.folder / name, self.folder / name)
         return self
 
     def start(self, *words: str, profile: str | None = "slurm", **variables: str) -> "subprocess.Popen[str]":

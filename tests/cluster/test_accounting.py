@@ -21,7 +21,9 @@ def test_a_wrong_account_is_one_sentence(accounting, tmp_path) -> None:
     (tmp_path / "config/site.yaml").write_text("account: moon")
     done = study.run("snakemake", "--profile", "slurm", "all", "--configfile", "study.yaml")
     assert done.returncode == 2
-    assert "axenat: account: root has no account moon, but lab, root; correct account in config/site.yaml" in done.stderr
+    assert (
+        "axenat: account: root has no account moon, but lab, root; correct account in config/site.yaml" in done.stderr
+    )
     assert "Traceback" not in done.stderr and not (tmp_path / "results").exists()
 
 

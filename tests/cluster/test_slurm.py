@@ -23,10 +23,10 @@ def sums(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 
 
-def trainings(*names: str) -> dict[str, dict[str, object]]:
+def trainings(*names: str, **train: int) -> dict[str, dict[str, object]]:
     """Runs that differ in their names alone."""
     run = {"recipe": "small", "target_side": "raw", "objective": {"name": "axe", "skip_target_penalty": 2}}
-    return {name: {**run, "train": TRAINING} for name in names}
+    return {name: {**run, "train": {**TRAINING, **train}} for name in names}
 
 
 def models(*names: str) -> list[str]:
@@ -38,11 +38,25 @@ def last_loss(log: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> ClusterStudy:
+def prepared(tmp_path_factory) -> ClusterStudy:
+    """Text, ids and a teacher, without Slurm."""
+    study = ClusterStudy(tmp_path_factory.mktemp("prepared")).write()
+    study.finish("results/runs/teacher/tuned.json", profile=None)
+    return study
+
+
+@pytest.fixture(scope="module")
+def undisturbed(prepared, tmp_path_factory) -> ClusterStudy:
     """A training that nobody disturbs, without Slurm."""
-    study = ClusterStudy(tmp_path_factory.mktemp("alone")).write(runs=trainings("alone"))
+    study = ClusterStudy(tmp_path_factory.mktemp("alone")).write(runs=trainings("alone")).take(prepared)
     study.finish(*models("alone"), profile=None)
     return study
+
+
+@pytest.fixture
+def study(all_nodes, prepared, tmp_path) -> ClusterStudy:
+    """For jobs of its own, in a folder where the text is ready."""
+    return ClusterStudy(tmp_path).take(prepared)
 
 
 def test_the_whole_study_has_the_same_sums_as_without_slurm(slurm, tmp_path_factory) -> None:
@@ -54,12 +68,10 @@ def test_the_whole_study_has_the_same_sums_as_without_slurm(slurm, tmp_path_fact
     assert done.returncode == 0 and "train_teacher" in done.stdout, done.stdout + done.stderr
 
 
-def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_is_not(
-    all_nodes, undisturbed, tmp_path
-) -> None:
+def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_is_not(study, undisturbed) -> None:
     """SIGTERM, as before a time limit; scancel by a person; a node that dies."""
     names = ("told", "cancelled", "crashed")
-    study = ClusterStudy(tmp_path).write(runs=trainings(*names))
+    study.write(runs=trainings(*names))
     process = study.start(*models(*names))
     for name in names:
         wait_until(lambda name=name: study.steps(name) > 2, process)
@@ -79,9 +91,9 @@ def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_
     assert any("resuming after step" in study.log(name) for name in names)
 
 
-def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(all_nodes, undisturbed, tmp_path) -> None:
+def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(study, undisturbed) -> None:
     """Its slurmd dies; the job lives on, and Slurm starts it once more elsewhere."""
-    study = ClusterStudy(tmp_path).write(runs={"orphan": {**trainings("x")["x"], "train": {**TRAINING, "steps": 4000}}})
+    study.write(runs=trainings("orphan", steps=4000))
     process = study.start(*models("orphan"))
     wait_until(lambda: study.steps("orphan") > 2, process)
     (node,) = {job["NodeList"] for job in squeue("JobID", "NodeList") if job["JobID"] == study.job_of("orphan")}
@@ -93,9 +105,9 @@ def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(all_n
     lab.run("scancel", "--user=root")
 
 
-def test_a_workflow_that_was_killed_is_taken_up_by_the_next(all_nodes, undisturbed, tmp_path) -> None:
+def test_a_workflow_that_was_killed_is_taken_up_by_the_next(study, undisturbed) -> None:
     """As when a login node dies: its job runs on, and the next call sends the same once more."""
-    study = ClusterStudy(tmp_path).write(runs=trainings("alone"))
+    study.write(runs=trainings("alone"))
     process = study.start(*models("alone"))
     wait_until(lambda: study.steps("alone") > 2, process)
     os.killpg(process.pid, signal.SIGKILL)
@@ -105,8 +117,8 @@ def test_a_workflow_that_was_killed_is_taken_up_by_the_next(all_nodes, undisturb
     assert study.model("alone") == undisturbed.model("alone")
 
 
-def test_a_training_over_its_memory_is_tried_again_with_more(all_nodes, undisturbed, tmp_path) -> None:
-    study = ClusterStudy(tmp_path).write(runs=trainings("large"), resources={"train": {"mem_mb": 600}})
+def test_a_training_over_its_memory_is_tried_again_with_more(study, undisturbed) -> None:
+    study.write(runs=trainings("large"), resources={"train": {"mem_mb": 600}})
     study.finish(*models("large"))
     asked = re.findall(r"rule train:.*?mem_mb=(\d+)", study.said(), re.DOTALL)
     assert len(asked) >= 2 and asked[:2] == ["600", "1200"]
@@ -122,10 +134,10 @@ def test_a_training_over_its_memory_is_tried_again_with_more(all_nodes, undistur
     ],
     ids=["processes", "gpus", "gres"],
 )
-def test_ranks_on_two_nodes_train_through_the_rule(all_nodes, undisturbed, tmp_path, ask, site) -> None:
+def test_ranks_on_two_nodes_train_through_the_rule(study, undisturbed, ask, site) -> None:
     """And compute what one process does, but for the order of sums."""
-    study = ClusterStudy(tmp_path).write(runs=trainings("two"), resources={"train": ask})
-    (tmp_path / "config/site.yaml").write_text(site)
+    study.write(runs=trainings("two"), resources={"train": ask})
+    (study.folder / "config/site.yaml").write_text(site)
     study.finish(*models("two"))
     ranks = ask.get("tasks") or ask["gpus"]
     assert f"srun starts {ranks} processes" in study.log("two")
@@ -134,8 +146,9 @@ def test_ranks_on_two_nodes_train_through_the_rule(all_nodes, undisturbed, tmp_p
     assert last_loss(study.log("two")) == pytest.approx(last_loss(undisturbed.log("alone")), rel=1e-3)
 
 
-def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
-    study, most = _distilling(tmp_path), 0
+def test_six_shards_run_at_the_same_time(study, tmp_path) -> None:
+    most = 0
+    in_six_shards(study)
     (tmp_path / "config/site.yaml").write_text("modules: [cuda/12.8, gcc]")
     loaded = tmp_path / "loaded.txt"
     (tmp_path / "modules.sh").write_text(f'module() {{ echo "$@" >> {loaded}; }}\n')
@@ -158,9 +171,9 @@ def test_six_shards_run_at_the_same_time(all_nodes, tmp_path) -> None:
     assert set(loaded.read_text().splitlines()) == {"load cuda/12.8 gcc"}
 
 
-def test_jobs_never_share_a_gpu(all_nodes, tmp_path) -> None:
+def test_jobs_never_share_a_gpu(study, tmp_path) -> None:
     """Four stand-ins for six shards: each job sees one, and nobody else sees it meanwhile."""
-    study = _distilling(tmp_path, resources={"distil": {"gpus": 1}, "train": {"gpus": 1}})
+    in_six_shards(study, resources={"distil": {"gpus": 1}})
     seen = tmp_path / "gpus.txt"
     words = '"$SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_JOB_ID"'
     (tmp_path / "record.sh").write_text(f'if [ -n "${{SLURM_JOB_ID:-}}" ]; then echo {words} >> {seen}; fi\n')
@@ -178,16 +191,14 @@ def test_jobs_never_share_a_gpu(all_nodes, tmp_path) -> None:
         assert all(first[1] <= second[0] for first, second in itertools.pairwise(ordered))
 
 
-def _distilling(folder: Path, **differences: object) -> ClusterStudy:
-    study = ClusterStudy(folder).write(**differences)
-    study.folder.joinpath("study.yaml").write_text(
-        study.folder.joinpath("study.yaml").read_text().replace("shards: 2", "shards: 6")
-    )
-    return study
+def in_six_shards(study: ClusterStudy, **differences: object) -> None:
+    study.write(**differences)
+    path = study.folder / "study.yaml"
+    path.write_text(path.read_text().replace("shards: 2", "shards: 6"))
 
 
-def test_ctrl_c_cancels_the_jobs(all_nodes, tmp_path) -> None:
-    study = ClusterStudy(tmp_path).write(runs={"long": {**trainings("x")["x"], "train": {**TRAINING, "steps": 50000}}})
+def test_ctrl_c_cancels_the_jobs(study) -> None:
+    study.write(runs=trainings("long", steps=50000))
     process = study.start(*models("long"))
     wait_until(lambda: study.steps("long") > 2, process)
     os.kill(process.pid, signal.SIGINT)
