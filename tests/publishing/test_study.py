@@ -65,6 +65,16 @@ def test_a_study_is_one_parent_with_the_scores_of_all_its_runs(folder, store) ->
     assert above["ce/tune"] == above["ce/score/test/ell5"] == runs["ce"].info.run_id
 
 
+def test_runs_of_a_study_differ_in_colour_and_a_colour_that_was_chosen_by_hand_stays(folder, store) -> None:
+    make_run(folder / "results", "ce", [4.0], bleu=11.0)
+    send("axe", "ce")
+    runs = store.runs()
+    assert runs["axe"].data.tags["mlflow.runColor"] != runs["ce"].data.tags["mlflow.runColor"]
+    store.client.set_tag(runs["ce"].info.run_id, "mlflow.runColor", "#000000")
+    send("axe", "ce")
+    assert store.runs()["ce"].data.tags["mlflow.runColor"] == "#000000"
+
+
 def test_sending_again_adds_nothing_and_a_new_run_only_itself(folder, store) -> None:
     send("axe")
     before = store.ids()

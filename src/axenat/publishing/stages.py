@@ -16,7 +16,7 @@ from axenat.publishing.run_files import config_of, fingerprint, flat, is_finishe
 from axenat.publishing.training import check_history, close_training, send_training, tags_of
 from axenat.tracking import FILES, Point, StoredRun, Tracker
 
-COMPLETE = "axenat.complete"
+COMPLETE, COLOUR = "axenat.complete", "mlflow.runColor"
 # What a run's own line shows of its main decoding; the runs of its scores have the rest.
 FINAL = ("bleu", "bleu_low", "bleu_high", "repetition", "valid_share", "length_ratio")
 # Numbers of a score that were given to it: parameters, not results.
@@ -36,8 +36,9 @@ class Told:
 
 
 def publish_run(
-    tracker: Tracker, folder: Path, belongs: dict[str, Any], data_version: str | None, further: Sequence[Path] = ()
-) -> dict[str, float]:
+    tracker: Tracker, folder: Path, belongs: dict[str, Any], data_version: str | None, further: Sequence[Path] = (),
+    colour: str | None = None,
+) -> dict[str, float]:  # fmt: skip
     """All that a run's folder holds; returns its final scores. `further` are score files of any run's folder."""
     check_history(folder)
     config = config_of(folder)
@@ -46,6 +47,7 @@ def publish_run(
     scores = [_score(folder, config, *found) for found in scores_in([*own, *also])]
     told = [*(_tuning(folder, path) for path in folder.glob("tuned.json")), *scores]
     run = send_training(tracker, folder, belongs)
+    tracker.log(run, tags={COLOUR: run.tags.get(COLOUR, colour)})  # one that somebody chose in the window stays
     if data_version:
         _add_data(tracker, run, config["corpus"], data_version)
     for each in told:
