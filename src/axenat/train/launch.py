@@ -47,7 +47,7 @@ def launcher(
             "--kill-on-bad-exit=1",  # the others would wait for half an hour for one that died
             sys.executable,
         )  # fmt: skip
-    if gpus_here < ranks:  # what is computed does not depend on the number of ranks
+    if gpus_here < ranks:  # a step has the same tokens, however many take part
         log.warning("%d GPUs are here, not %d: there will be %d processes", gpus_here, ranks, max(1, gpus_here))
     if gpus_here < 2:
         return ()
