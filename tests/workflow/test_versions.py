@@ -141,6 +141,17 @@ def test_an_experiment_reruns_what_its_key_touches_and_nothing_else(copied):
     expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
     assert "length_multiplier" in must(copied, "dvc", "metrics", "diff", "--md")
     assert must(copied, "axenat", "verify")
+    must(copied, "git", "checkout", "-q", ".")  # and back: Snakemake alone would run it all again
+    must(copied, "axenat", "adopt")
+    expect([must(copied, "snakemake", "--cores", "1", "all"), must(copied, "dvc", "repro")], NOTHING, UP_TO_DATE)
+
+
+def test_what_was_changed_by_hand_is_named_and_not_overwritten(copied):
+    summary = copied.folder / "results/summary.json"
+    summary.write_text("{}")
+    done = copied.run("axenat", "adopt")
+    assert done.returncode == 2 and "results/summary.json" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and summary.read_text() == "{}"
 
 
 def test_results_that_dvc_puts_back_are_taken_as_made(copied):

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     remote = ["--remote", args.remote] if args.remote else []
-    dvc(*(["pull", "--quiet", *remote] if remote or dvc("remote", "list").strip() else ["checkout", "--quiet"]))
+    dvc(*(["pull", *remote] if remote or dvc("remote", "list").strip() else ["checkout"]))  # `--quiet` hides reasons
     changed = json.loads(dvc("status", "--json"))
     if changed:
         named = ", ".join([*list(changed)[:MOST_NAMED], *(["..."] if len(changed) > MOST_NAMED else [])])
