@@ -96,6 +96,11 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         ("runs__ce__target_side", "fake", ["target_side must be one of raw, distilled, got 'fake'"]),
         ("runs__ce__decode", {"length_multipliers": []}, ["decode.length_multipliers must hold at least one number"]),
         ("runs__ce__decode", {"length_multipliers": [0.1]}, ["decode.length_multipliers must be >= 0.5, got 0.1"]),
+        (
+            "runs__ce__decode",
+            {"length_multipliers": [1, 1.1, 1.0]},
+            ["must hold each number once, got [1.0, 1.1, 1.0]"],
+        ),
         ("runs__ce__decode", {"length_penalties": [-1]}, ["decode.length_penalties must be >= 0.0, got -1"]),
         ("runs__ce__decode", {"iterations": 0}, ["decode.iterations must be >= 1, got 0"]),
         ("runs__ce__decode", {"rank_norm": "x"}, ["decode.rank_norm must be one of positions, tokens, sum, got 'x'"]),
@@ -237,7 +242,7 @@ def test_the_defaults_are_allowed_and_come_back_from_plain_values(kind) -> None:
 @given(
     st.sampled_from(["left_to_right", "masked", "axe"]),
     st.floats(1, 9),
-    st.lists(st.floats(0.5, 2), min_size=1, max_size=4),
+    st.lists(st.floats(0.5, 2), min_size=1, max_size=4, unique=True),
 )
 def test_a_record_survives_yaml(name, delta, multipliers) -> None:
     values = {

@@ -146,6 +146,8 @@ class DecodeConfig:
             if not values:
                 raise ConfigError(f"decode.{name} must hold at least one number, got an empty list")
             at_least(f"each number of decode.{name}", min(values), LEAST_TUNED[key])
+            if len(set(values)) < len(values):  # `dvc exp run -S file:+key=[...]` writes the list twice
+                raise ConfigError(f"decode.{name} must hold each number once, got {list(values)}")
 
     def name(self, causal: bool) -> str:
         sizes = {key: getattr(self, key) for key in ("beam_size", "num_length_candidates", "iterations")}
