@@ -15,7 +15,8 @@ from axenat.records import ConfigError, merge
 from axenat.study import parse_study
 from tests.studies import study
 
-CONFIGS = sorted(path for path in (Path(__file__).parents[1] / "config").glob("*.yaml") if path.stem != "paper")
+NO_STUDIES = ("paper", "site", "site.example")
+CONFIGS = sorted(path for path in (Path(__file__).parents[1] / "config").glob("*.yaml") if path.stem not in NO_STUDIES)
 keys = st.sampled_from("abc")
 trees = st.recursive(st.integers(), lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=8)
 mappings = st.dictionaries(keys, trees, max_size=3)

@@ -25,6 +25,7 @@ from axenat.stages import (
     translate,
     tune,
 )
+from axenat.train import slurm_job
 from axenat.train.start import start_from
 from tests import tiny
 
@@ -279,7 +280,7 @@ def test_weights_of_another_vocabulary_are_no_start(house, tmp_path) -> None:
 
 
 def test_two_trainings_do_not_share_a_folder(house, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(train, "LOCK_SECONDS", 0.0)
+    monkeypatch.setattr(slurm_job, "LOCK_SECONDS", 0.0)
     house.write_config(tmp_path, "axe", steps=4)
     with alone(tmp_path / ".training"), pytest.raises(UserError, match=r"\.training is held by another process"):
         house.train(tmp_path)
