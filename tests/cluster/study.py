@@ -17,7 +17,7 @@ from tests.cluster.lab import run
 from tests.workflow.conftest import Workshop
 
 # Small steps, and states that are written often: there is much to lose in little time.
-TRAINING = {"steps": 400, "validate_every": 50, "log_every": 5}
+TRAINING = {"steps": 1000, "validate_every": 50, "log_every": 5}
 
 
 class ClusterStudy(Workshop):

@@ -93,7 +93,7 @@ def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_
 
 def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(study, undisturbed) -> None:
     """Its slurmd dies; the job lives on, and Slurm starts it once more elsewhere."""
-    study.write(runs=trainings("orphan", steps=4000))
+    study.write(runs=trainings("orphan", steps=50000))
     process = study.start(*models("orphan"))
     wait_until(lambda: study.steps("orphan") > 2, process)
     (node,) = {job["NodeList"] for job in squeue("JobID", "NodeList") if job["JobID"] == study.job_of("orphan")}
