@@ -237,8 +237,9 @@ def _decoding_stages(study: Study) -> dict[str, Stage]:
         "score": _each(
             decodings,
             _stage(
-                [], [*outputs, raw, text_rules, f"{folder}/config.yaml", f"{folder}/tuned.json"], ["score"],
-                metrics=[f"{folder}/test/${{item.decode}}.score.json"],
+                [f"{folder}/test/${{item.decode}}.score.json"],
+                [*outputs, raw, text_rules, f"{folder}/config.yaml", f"{folder}/tuned.json"], ["score"],
+                metrics=[f"{folder}/test/${{item.decode}}.metrics.json"],
             ),
         ),
         "analyse": _each(

@@ -302,6 +302,16 @@ def test_a_wrong_file_is_named_with_the_keys_that_are_expected(results: Path) ->
     assert not list(results.glob("[sc].*"))
 
 
+def test_metrics_are_the_numbers_of_a_score_and_nothing_else(results: Path) -> None:
+    written = score_run(results, "ce-raw", "--metrics", results / "metrics.json")
+    metrics = read_json(results / "metrics.json")
+    assert all(isinstance(value, float) for value in metrics.values())
+    flat = {**written, **{name: each["value"] for name, each in written["conventions"].items()}}
+    assert metrics == {name: flat[name] for name in metrics}
+    assert {"bleu", "chrf", "ter", "length_multiplier"} <= set(metrics), "and no length_penalty, which was not tuned"
+    assert "length_penalty" not in metrics
+
+
 def test_bad_input_leaves_no_score_behind(results: Path) -> None:
     write_lines(results / "ref1", REFERENCE[:-1])
     with pytest.raises(UserError, match="30 hypotheses but 29"):

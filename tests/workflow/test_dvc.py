@@ -210,7 +210,7 @@ def test_no_stage_lets_dvc_delete_results_before_snakemake_has_looked(values):
 def test_scores_are_metrics_and_curves_are_plots(values):
     stages = stages_of(values)
     assert [list(out) for out in stages["score"]["do"]["metrics"]] == [
-        ["results/runs/${item.run}/test/${item.decode}.score.json"]
+        ["results/runs/${item.run}/test/${item.decode}.metrics.json"]
     ]
     drawn = {path for out in stages["figures"]["plots"] for path in out}
     assert drawn == set(layout.figures())

@@ -10,10 +10,12 @@ rule score:
         config="results/runs/{run}/config.yaml",
         tuned="results/runs/{run}/tuned.json",
     output:
-        "results/runs/{run}/{split}/{decode}.score.json",
+        score="results/runs/{run}/{split}/{decode}.score.json",
+        metrics="results/runs/{run}/{split}/{decode}.metrics.json",
     params:
         version=VERSIONS["score"],
         accept=lambda wildcards, input: f"--accept {input.accept}" if input.accept else "",
+    threads: cpus("score")
     resources:
         **asks("score"),
     log:
@@ -26,7 +28,7 @@ rule score:
         "axenat score --hypothesis {input.text} --tokenised {input.words} --subwords {input.subwords}"
         " --references {input.references} --text-rules {input.text_rules} {params.accept} --run-config {input.config}"
         " --tuned {input.tuned} --record {input.record} --split {wildcards.split} --decode {wildcards.decode}"
-        " --out {output} 2> {log}"
+        " --out {output.score} --metrics {output.metrics} 2> {log}"
 
 
 rule analyse:
@@ -64,6 +66,7 @@ rule choose:
     params:
         version=VERSIONS["choose"],
         key=lambda wildcards: STUDY.grids[wildcards.grid].key,
+    threads: cpus("choose")
     resources:
         **asks("choose"),
     log:

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", required=True, help="name of the split, for example test")
     parser.add_argument("--decode", required=True, help="name of the decoding, for example ell5")
     parser.add_argument("--out", required=True, help="score.json to write")
+    parser.add_argument("--metrics", help="the few numbers of it that `dvc metrics show` puts side by side, as JSON")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -66,6 +67,15 @@ def main(args: argparse.Namespace) -> None:
         "references": args.references,
     }
     write_json(args.out, score)
+    if args.metrics:
+        write_json(args.metrics, _side_by_side(score))
+
+
+def _side_by_side(score: dict[str, Any]) -> dict[str, float]:
+    """One row of a table that fits on a screen."""
+    names = ("bleu", "bleu_low", "bleu_high", "repetition", "length_ratio", "length_multiplier", "length_penalty")
+    others = {name: score["conventions"][name]["value"] for name in ("chrf", "ter")}
+    return {**{name: score[name] for name in names if score[name] is not None}, **others}
 
 
 def _read_decoded(path: str, decode: str, value: float) -> dict[str, Any]:
