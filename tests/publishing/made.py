@@ -81,3 +81,9 @@ class Store:
 
     def text(self, name: str, file: str) -> str:
         return Path(self.client.download_artifacts(self.runs()[name].info.run_id, file)).read_text(encoding="utf-8")
+
+
+def as_while_it_trains(place: Path) -> None:
+    (place / "best.json").unlink()
+    write_text(place / "checkpoints/history.jsonl", (place / "history.jsonl").read_text())
+    (place / "history.jsonl").unlink()

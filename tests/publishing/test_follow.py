@@ -1,6 +1,7 @@
 """A training is followed by a process of its own: it tells what is new, and no store can hurt the training."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from axenat.files import UserError, write_text
 from axenat.publishing import follow
 from axenat.publishing.run_files import SYSTEM
 from axenat.publishing.system import Machine
-from tests.publishing.made import jsonl, make_run, send, valid
+from tests.publishing.made import as_while_it_trains, jsonl, make_run, send, valid
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
@@ -25,12 +26,6 @@ def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
-
-
-def as_while_it_trains(place) -> None:
-    (place / "best.json").unlink()
-    write_text(place / "checkpoints/history.jsonl", (place / "history.jsonl").read_text())
-    (place / "history.jsonl").unlink()
 
 
 @pytest.fixture
@@ -142,6 +137,18 @@ def test_the_follower_ends_with_a_training_that_is_killed(folder, often, dead_se
     training.send_signal(signal.SIGKILL)
     training.wait()
     wait_until(lambda: not follower.is_running() or follower.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_the_follower_gives_way_to_the_training_and_hears_none_of_its_signals(folder, often, dead_server) -> None:
+    started: list[int] = []
+    start = follow._start
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(follow, "_start", lambda place: started.append((process := start(place)).pid) or process)
+        with follow.following(make_run(folder / "results", "live", [3.0])):
+            (pid,) = started
+            assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+            assert os.getsid(pid) == os.getsid(0), "or its priority counts for nothing beside ours"
+            assert os.getpgid(pid) != os.getpgid(0), "which Ctrl-C is for"
 
 
 def test_a_follower_that_cannot_start_stops_nobody(folder, monkeypatch, caplog) -> None:

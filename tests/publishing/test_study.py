@@ -1,11 +1,14 @@
 """MLflow is a window on the files: it tells them in full, sending twice adds nothing, and nothing stale stays."""
 
+import os
+import time
+
 import pytest
 
 from axenat.files import UserError, write_json, write_text, write_yaml
 from axenat.publishing import run_files, training
 from axenat.stages import publish
-from tests.publishing.made import COMMIT, DATA, jsonl, make_run, make_score, send, valid
+from tests.publishing.made import COMMIT, DATA, as_while_it_trains, jsonl, make_run, make_score, send, valid
 
 
 def test_a_run_its_tuning_and_its_scores_are_told_in_full(folder, store, capsys) -> None:
@@ -30,6 +33,17 @@ def test_a_run_its_tuning_and_its_scores_are_told_in_full(folder, store, capsys)
         assert (tags["host"], tags["slurm_job"], tags["stage"], tags["study"]) == ("here", "17", stage, "toy")
         assert (tags["run"], tags["corpus"], tags["objective"], tags["target_side"]) == ("axe", "demo", "axe", "raw")
         assert run.info.status == "FINISHED" and tags["data_version"] == DATA
+
+
+def test_a_job_that_was_refused_before_it_trained_is_named_by_its_log(folder, store) -> None:
+    as_while_it_trains(make_run(folder / "results", "refused", [3.0]))
+    for age, job in ((60, 17), (0, 18)):
+        log = folder / f"slurm_logs/rule_train/refused/{job}.log"
+        write_text(log, "refused")
+        os.utime(log, (time.time() - age,) * 2)
+    send("refused")
+    tags = store.runs()["refused"].data.tags
+    assert (tags["slurm_job"], tags["slurm_log"]) == ("18", "slurm_logs/rule_train/refused/18.log")
 
 
 def test_the_run_itself_shows_curves_end_result_data_and_files_together(folder, store) -> None:

@@ -44,9 +44,12 @@ def following(folder: Path) -> Iterator[None]:
 
 
 def _start(folder: Path) -> "subprocess.Popen[bytes]":
-    """Its standard input is a pipe that closes when we are gone. Signals to our group are not for it."""
+    """Its standard input is a pipe that closes when we are gone. Signals to our group are not for it.
+
+    A session of its own it must not have: Linux shares processors among sessions first, whatever their priorities.
+    """
     command = [sys.executable, "-m", "axenat.publishing.follow", str(folder)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, process_group=0)
     os.setpriority(os.PRIO_PROCESS, process.pid, 19)
     return process
 

@@ -62,12 +62,21 @@ def tags_of(folder: Path, stage: str) -> dict[str, Any]:
     """What a run is searched and grouped by."""
     config, path = config_of(folder), folder / "provenance.json"
     made = read_record(path) if path.exists() else {}  # DVC does not keep it
+    job = _newest_job(folder, config["run"], made.get("slurm_job"))
     return {
         "run": config["run"], "stage": stage, "corpus": config["corpus"], "objective": config["objective"]["name"],
         "target_side": config["target_side"], "mlflow.source.git.commit": made.get("commit"),
-        "dirty": made.get("dirty"), "host": made.get("host"), "slurm_job": made.get("slurm_job"),
-        **(_logs(folder, config["run"], made.get("slurm_job")) if stage == "train" else {}),
+        "dirty": made.get("dirty"), "host": made.get("host"), "slurm_job": job,
+        **(_logs(folder, config["run"], job) if stage == "train" else {}),
     }  # fmt: skip
+
+
+def _newest_job(folder: Path, run: str, known: str | None) -> str | None:
+    """One that was refused before it began to train left nothing but its log."""
+    if known is None or is_finished(folder) or is_training(folder):
+        return known
+    logs = folder.resolve().parents[2].glob(f"slurm_logs/rule_train*/{run}/*.log")
+    return max(((path.stat().st_mtime, path.stem) for path in logs), default=(0, known))[1]
 
 
 def _logs(folder: Path, run: str, job: str | None) -> dict[str, str]:
