@@ -10,8 +10,8 @@ from axenat.files import UserError, sha256_of
 from axenat.train.average import average
 from axenat.train.checkpoint import (
     TrainState,
-    forget_states,
     keep_if_best,
+    keep_the_last,
     load_tensors,
     load_weights,
     save_tensors,
@@ -40,7 +40,7 @@ def test_the_lowest_losses_are_kept_and_of_equal_ones_the_earlier(losses, tmp_pa
     for number, loss in enumerate(losses, start=1):
         state.step = number
         keep_if_best(state, folder, model, loss, keep=5)
-    forget_states(folder, state)
+    keep_the_last(folder, state)
     expected = sorted((loss, number) for number, loss in enumerate(losses, start=1))[:5]
     assert [(entry["loss"], entry["step"]) for entry in state.best] == expected
     assert sorted(path.name for path in folder.iterdir()) == sorted(entry["file"] for entry in state.best)

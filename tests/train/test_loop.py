@@ -123,7 +123,7 @@ def test_a_finished_training_can_be_forced_again(tmp_path) -> None:
     one, two = setting(tmp_path), setting(tmp_path)
     expected = outcome(one, train(one, "mark"))
     assert same(outcome(one, train(one, "mark")), expected), "until its results are written, it is kept"
-    forget_states(one.folder, TrainState())
+    forget_states(one.folder)
     with torch.no_grad():
         two.model.output_matrix.add_(1.0)
     assert not same(outcome(two, train(two, "mark")), expected), "then it starts from the weights given"

@@ -33,6 +33,17 @@ def expected(data, tmp_path_factory) -> tuple[str, str]:
     return run.outcome()
 
 
+def test_results_that_a_workflow_deleted_are_back_without_training(data, expected, tmp_path) -> None:
+    """As after its death: the job has ended well, and the next workflow knows nothing of it."""
+    run = DemoRun(data, tmp_path, **TRAIN)
+    assert run.train()[0] == 0
+    for name in ("best.json", "history.jsonl", "valid.csv"):
+        (tmp_path / name).unlink()
+    code, said = run.train()
+    assert code == 0 and f"resuming after step {TRAIN['steps']} of {TRAIN['steps']}" in said
+    assert run.outcome() == expected and run.states() == [], "in use now, and forced once more it trains"
+
+
 def being_written(folder: Path) -> bool:
     try:
         return any(name.startswith(".state-") for name in os.listdir(folder))

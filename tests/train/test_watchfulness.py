@@ -9,7 +9,7 @@ import torch
 
 from axenat.files import UserError, read_lines
 from axenat.train import loop
-from axenat.train.checkpoint import forget_states
+from axenat.train.checkpoint import keep_the_last
 from axenat.train.loop import train
 from axenat.train.schedule import lr_at
 from axenat.train.setting import Setting
@@ -121,5 +121,5 @@ def test_an_unfinished_training_of_another_configuration_is_set_aside(tmp_path, 
     killed(monkeypatch, one, at=2, mark="new")
     assert {path.name for path in (one.folder / "previous").iterdir()} == before
     assert "6 steps done, is set aside in" in caplog.text
-    forget_states(one.folder, train(one, "new"))
+    keep_the_last(one.folder, train(one, "new"))
     assert not (one.folder / "previous").exists(), "once the new one is finished, nobody needs it"

@@ -9,6 +9,7 @@ from safetensors.numpy import save
 from axenat.files import UserError, atomic, read_record, read_text, require, sha256_of, write_text
 from axenat.layout import SUBWORD_FILES
 from axenat.train.average import average, origin
+from axenat.train.checkpoint import forget_states
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,7 @@ def main(args: argparse.Namespace) -> None:
         write_text(args.out / name, read_text(args.subwords / name))
     with atomic(args.out / "model.safetensors", "wb") as stream:
         stream.write(save(mean, origin((entry["step"] for entry in best), args.out)))
+    forget_states(folder)
 
 
 def _checkpoints(path: Path) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from axenat.files import UserError, read_yaml, write_json, write_lines, write_te
 from axenat.objectives.registry import objective_of
 from axenat.publishing.follow import following
 from axenat.stages.provenance import provenance
-from axenat.train.checkpoint import forget_states, is_trained
+from axenat.train.checkpoint import is_trained, keep_the_last
 from axenat.train.devices import use_threads
 from axenat.train.history import validations
 from axenat.train.launch import become_launcher
@@ -86,7 +86,7 @@ def main(args: argparse.Namespace) -> None:
             write_text(args.out / "history.jsonl", setting.history.read_text(encoding="utf-8"))
             write_lines(args.out / "valid.csv", validations(setting.folder))
             write_json(args.out / "best.json", {"run": folder.name, "fingerprint": mark, "checkpoints": state.best})
-            forget_states(setting.folder, state)
+            keep_the_last(setting.folder, state)
 
 
 def _start(named: str | None, paths: list[Path]) -> list[Path]:

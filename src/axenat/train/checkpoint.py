@@ -215,11 +215,17 @@ def tidy(folder: Path, state: TrainState | None) -> None:
             path.unlink()
 
 
-def forget_states(folder: Path, state: TrainState) -> None:
-    """Once the results are written: forcing the stage again shall mean training again."""
+def keep_the_last(folder: Path, state: TrainState) -> None:
+    """Once the results are written. A workflow that died meanwhile deletes them when it is started again, and has them
+    back from the last state without training."""
     shutil.rmtree(folder / ASIDE, ignore_errors=True)
-    _drop(folder.glob(STATES), set())
+    _drop(folder.glob(STATES), {_state_name(state.step)})
     _drop(folder.glob(CHECKPOINTS), {entry["file"] for entry in state.best})
+
+
+def forget_states(folder: Path) -> None:
+    """Once the results are in use: forcing the stage again shall mean training again."""
+    _drop(folder.glob(STATES), set())
 
 
 def keep_if_best(state: TrainState, folder: Path, model: nn.Module, loss: float, keep: int) -> None:
