@@ -18,80 +18,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-ROOT = Path(os.environ.get("AXENAT_SLURM_LAB", "/tmp/axenat-slurm"))
+from tests.cluster.slurm_conf import ACCOUNTING, GPUS, GRES, MARK, NO_ACCOUNTING, NODES, ROOT, SLURM, SLURMDBD
+
 ETC = Path("/etc/slurm")
-MARK = "# Written by tests/cluster/lab.py of axenat"
-NODES, GPUS, CPUS, MEMORY = ("n1", "n2"), 2, 4, 7000
 PACKAGES = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client"}
 DATABASE = {"slurmdbd": "slurmdbd", "mariadbd": "mariadb-server"}
 # Where libmariadb looks for "localhost", and where munged writes its own.
 SOCKET, MUNGE = Path("/run/mysqld/mysqld.sock"), Path("/run/munge/munged.pid")
-
-SLURM = f"""{MARK}
-ClusterName=lab
-SlurmctldHost=localhost(127.0.0.1)
-SlurmctldPort=6817
-# Both, or one of the daemons listens on every address.
-CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-CredType=cred/munge
-# A job that is put back into the queue may start again after so many seconds.
-AuthInfo=cred_expire=10
-StateSaveLocation={ROOT}/controller
-SlurmdSpoolDir={ROOT}/spool/%n
-SlurmctldPidFile={ROOT}/run/slurmctld.pid
-SlurmdPidFile={ROOT}/run/%n.pid
-SlurmctldLogFile={ROOT}/log/slurmctld.log
-SlurmdLogFile={ROOT}/log/%n.log
-MailProg=/bin/true
-MpiDefault=none
-# Without cgroups: processes are found by their parents, and memory is looked at every two seconds.
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/linux
-JobAcctGatherFrequency=task=2
-JobAcctGatherParams=OverMemoryKill
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU_Memory
-SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=2,sched_interval=2,batch_sched_delay=0
-# More processors than there are: these jobs wait for each other, but they all start.
-SlurmdParameters=config_overrides
-ReturnToService=2
-MinJobAge=600
-KillWait=10
-SlurmdTimeout=20
-JobRequeue=1
-GresTypes=gpu
-NodeName=n[1-{len(NODES)}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[6821-{6820 + len(NODES)}] \
-CPUs={CPUS} RealMemory={MEMORY} Gres=gpu:{GPUS} State=UNKNOWN
-PartitionName=cpu Nodes=n[1-{len(NODES)}] Default=YES DefaultTime=10 MaxTime=240 DefMemPerCPU=1000 State=UP
-PartitionName=gpu Nodes=n[1-{len(NODES)}] DefaultTime=10 MaxTime=240 DefMemPerCPU=1000 State=UP
-"""
-GRES = f"{MARK}\nNodeName=n[1-{len(NODES)}] Name=gpu File={ROOT}/gpu[0-{GPUS - 1}]\n"
-NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none\n"
-ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort=6819
-AccountingStorageTRES=gres/gpu
-AccountingStoreFlags=job_comment
-"""
-SLURMDBD = f"""{MARK}
-AuthType=auth/munge
-DbdHost=localhost
-DbdAddr=127.0.0.1
-DbdPort=6819
-CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
-SlurmUser=root
-PidFile={ROOT}/run/slurmdbd.pid
-LogFile={ROOT}/log/slurmdbd.log
-StorageType=accounting_storage/mysql
-StorageHost=localhost
-StorageUser=root
-StorageLoc=slurm_acct
-"""
 
 
 class LabError(Exception):
@@ -158,7 +91,8 @@ def crash(node: str, *, whole: bool = True) -> None:
 
 
 def status() -> str:
-    return run("sinfo", "--Node", "--format=%N %P %T %c %m %G", check=False) or "no Slurm\n"
+    asked = ("sinfo", "--Node", "--format=%N %P %T %c %m %G")
+    return (run(*asked, check=False) if runs() else "") or "no Slurm\n"
 
 
 def _refuse_strangers() -> None:

@@ -91,6 +91,29 @@ def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_
     assert any("resuming after step" in study.log(name) for name in names)
 
 
+@pytest.mark.parametrize("what", ["preempted", "out-of-time"])
+def test_a_job_that_slurm_itself_stops_goes_on_after_its_last_step(study, what) -> None:
+    """For somebody in a hurry, or because its time is up: told in time, and put back into the queue."""
+    study.write(runs=trainings("stopped", steps=100000))
+    process = study.start(*models("stopped"))
+    wait_until(lambda: study.steps("stopped") > 2, process)
+    job = study.job_of("stopped")
+    if what == "preempted":
+        lab.run("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
+    else:
+        lab.run("scontrol", "update", f"jobid={job}", "timelimit=3")  # minutes
+    wait_until(lambda: "saved after step" in study.log("stopped"), process, seconds=300)
+    before = study.log("stopped")
+    wait_until(lambda: "resuming after step" in study.log("stopped"), process)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(120)
+    lab.run("scancel", "--user=root")
+    saved, resumed = (re.findall(r"after step (\d+)", text)[0] for text in (before, study.log("stopped")))
+    assert saved == resumed
+    assert study.job_of("stopped") == job, "sent only once"
+    assert int({found["JobID"]: found["RestartCnt"] for found in squeue("JobID", "RestartCnt")}[job]) >= 1
+
+
 def test_a_copy_that_is_cut_off_from_slurm_leaves_its_training_to_the_next(study, undisturbed) -> None:
     """Its slurmd dies; the job lives on, and Slurm starts it once more elsewhere."""
     study.write(runs=trainings("orphan", steps=50000))
@@ -211,7 +234,7 @@ def test_ctrl_c_cancels_the_jobs(study) -> None:
     [
         (
             "partition: moon",
-            "axenat: Slurm: unknown partition moon; known are cpu, gpu; correct partition or gpu_partition",
+            "axenat: Slurm: unknown partition moon; known are cpu, gpu, urgent; correct partition or gpu_partition",
         ),
         ("resources: {train: {gpus: 3}}", "3 GPUs a node are asked for, at most 2 are there in partition cpu"),
         ("account: 'a b'", "config/site.yaml: account must be of letters, digits and"),
