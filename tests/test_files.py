@@ -204,6 +204,14 @@ def test_yaml_keeps_order_umlauts_and_lists(tmp_path) -> None:
     assert "Bücher" in (tmp_path / "a.yaml").read_text(encoding="utf-8")
 
 
+def test_a_key_that_stands_twice_is_refused_and_merged_ones_are_not(tmp_path) -> None:
+    (tmp_path / "a.yaml").write_text("x: 1\ny: {k: 1, k: 2}\n")
+    with pytest.raises(files.UserError, match=r"a\.yaml: not valid YAML \(k stands here twice.*line 2"):
+        files.read_yaml(tmp_path / "a.yaml")
+    (tmp_path / "b.yaml").write_text("a: &a {k: 1}\nb: {<<: *a, k: 2}\nc: {k: 3}\n")
+    assert files.read_yaml(tmp_path / "b.yaml") == {"a": {"k": 1}, "b": {"k": 2}, "c": {"k": 3}}
+
+
 def test_the_sum_of_a_file_is_that_of_sha256sum(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"")
     assert files.sha256_of(tmp_path / "a") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -39,6 +39,8 @@ def test_stages_are_those_that_have_jobs_and_each_is_asked_for_by_a_rule() -> No
     assert set(STAGES) == jobs_of(parse_study(study())).keys() - {"fetch"}
     rules = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("workflow/rules/*.smk"))
     assert set(re.findall(r'asks\("(\w+)"', rules)) == set(STAGES)
+    asked, counted = (sorted(re.findall(rf'{name}\((".+?)\)', rules)) for name in ("asks", "cpus"))
+    assert asked == counted, "cores are asked for with all the rest"
 
 
 def test_rules_of_teachers_are_those_of_the_workflow() -> None:
@@ -100,6 +102,8 @@ def test_another_number_of_gpus_is_on_one_node_unless_it_says_otherwise() -> Non
     assert (train().gpus, train().nodes) == (16, 2)
     assert (train(gpus=4).nodes, train(gpus=4, nodes=4).nodes, train(nodes=4).nodes) == (1, 4, 4)
     assert (train(gpus=0).nodes, train(gpus=0).ranks) == (1, 1)
+    of_study, of_site = {"train": {"gpus": 16, "nodes": 2}}, {"train": {"gpus": 4}}
+    assert resources_of(of_study, of_site).ask("train").nodes == 1, "also where it is another layer"
 
 
 @given(st.integers(0, 16))

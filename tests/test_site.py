@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from axenat.files import UserError, read_yaml, write_text, write_yaml
 from axenat.records import ConfigError
-from axenat.resources import RESUMED, STAGES, Ask
+from axenat.resources import RESUMED, STAGES, Ask, resources_of
 from axenat.site import FILE, SIGNS, VARIABLE, WARNING_SECONDS, Site, in_snakemake, read_site
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "site.example.yaml"
@@ -86,6 +86,37 @@ def test_a_refusal_names_the_file_the_key_and_what_is_allowed(values, words) -> 
     with pytest.raises(UserError) as refused:
         read_site()
     assert str(refused.value).startswith(words)
+
+
+def test_no_job_asks_for_more_than_the_site_allows() -> None:
+    study = {"size": "large"}
+    asked = Site(most_runtime=200, most_mem_mb=6000).over(study).by_rule()
+    assert max(ask.runtime for ask in asked.values()) == 200 and max(ask.mem_mb for ask in asked.values()) == 6000
+    assert Site().over(study) == resources_of(study)
+
+
+def test_a_folder_in_place_of_the_file_is_refused() -> None:
+    Path(FILE).mkdir(parents=True)
+    with pytest.raises(UserError, match=f"^{FILE}: is a folder, not a file"):
+        read_site()
+
+
+def test_a_node_without_modules_says_so() -> None:
+    assert not set(Site(modules=("cuda",)).prefix) & set("{}"), "which Snakemake would fill in"
+    words = ["bash", "-c", f"set -eu; {Site(modules=('cuda',)).prefix} echo never"]
+    done = subprocess.run(words, capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("axenat: the site asks for modules, and this node has none")
+
+
+def test_what_is_wrong_with_its_resources_is_told_with_the_name_of_the_file(monkeypatch) -> None:
+    site, study = Site(resources={"trian": {"gpus": 1}}), {"size": "base"}
+    with pytest.raises(ConfigError, match=f"^{FILE}: resources.trian is not a known key; allowed are size"):
+        site.over(study)
+    monkeypatch.setenv("AXENAT_SITE", "lab.yaml")
+    with pytest.raises(ConfigError, match=r"^lab\.yaml: resources.trian is not"):
+        site.over(study)
+    assert Site(resources={"train": {"nodes": 2}}).over({"train": {"gpus": 16}}).ask("train").nodes == 2
 
 
 @given(st.sampled_from(sorted(SIGNS)), st.sampled_from(" ;$`<>\"'\\\n\t#!{}~?"), st.text("ab1", max_size=3))

@@ -209,11 +209,28 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+class _EachKeyOnce(yaml.SafeLoader):
+    """Of a key that stands twice in one mapping YAML takes the last, in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"{key.value} stands here twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
 def read_yaml(path: str | Path) -> Any:
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return _EachKeyOnce(Path(path).read_text(encoding="utf-8")).get_single_data()
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: is a folder, not a file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
 

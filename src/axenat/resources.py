@@ -5,7 +5,7 @@ parameter of a rule: a job that gets more memory computes the same.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from axenat.records import ConfigError, at_least, build, merge, one_of
@@ -50,7 +50,7 @@ OF_TEACHERS = ("train", "average", "tune", "distil")
 
 def _size(*, text: Ask, train: Ask, distil: Ask, looking: Ask, short: Ask) -> dict[str, Ask]:
     kinds = {**dict.fromkeys(_TEXT, text), **dict.fromkeys(_LOOKING, looking), **dict.fromkeys(_SHORT, short)}
-    return {**kinds, "train": train, "distil": distil}
+    return {**kinds, "download": replace(text, cpus=1), "train": train, "distil": distil}
 
 
 SIZES: dict[str, dict[str, Ask]] = {
@@ -105,7 +105,7 @@ def resources_of(*layers: Any) -> Resources:
     for layer in layers:
         if not isinstance(layer, Mapping):
             raise ConfigError(f"resources must be a mapping of keys, got {layer!r}")
-        values = merge(values, layer)
+        values = merge(values, {key: _on_one_node(value) for key, value in layer.items()})
     size = values.pop("size", "demo")
     teacher = values.pop("teacher", size)
     for key, value in (("size", size), ("teacher", teacher)):
@@ -121,16 +121,18 @@ def resources_of(*layers: Any) -> Resources:
     )
 
 
+def _on_one_node(over: Any) -> Any:
+    """GPUs without nodes: what was said of nodes before was counted for another number of GPUs."""
+    return {**over, "nodes": 1} if isinstance(over, Mapping) and "gpus" in over and "nodes" not in over else over
+
+
 def _ask(stage: str, size: Mapping[str, Ask], values: Mapping[str, Any]) -> Ask:
     """Only trainings have several processes."""
     over = values.get(stage) or {}
     where = f"resources.{stage}"
     if not isinstance(over, Mapping):
         raise ConfigError(f"{where} must be a mapping of keys, got {over!r}")
-    kept = asdict(size[stage])
-    if "gpus" in over and "nodes" not in over:
-        kept["nodes"] = 1  # those of the size were counted for its own number of GPUs
-    ask = build(Ask, merge(kept, over), where)
+    ask = build(Ask, merge(asdict(size[stage]), over), where)
     if ask.ranks > 1 and stage != "train":
         raise ConfigError(f"{where}: only train has several processes, got gpus {ask.gpus} and tasks {ask.tasks}")
     if ask.nodes > 1 and stage != "train":

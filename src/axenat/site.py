@@ -14,9 +14,11 @@ from typing import Any
 
 from axenat.files import UserError, read_yaml, require
 from axenat.records import ConfigError, at_least, build, one_of
-from axenat.resources import RESUMED, Ask
+from axenat.resources import RESUMED, Ask, Resources, resources_of
 
 FILE, VARIABLE = "config/site.yaml", "AXENAT_SITE"
+REPOSITORY = Path(__file__).parents[2]
+DAY = 1_440  # minutes; no job that is tried again asks for more by itself
 # Beside letters and digits, what may reach a command line of Slurm or a shell.
 SIGNS = {
     **dict.fromkeys(("account", "partition", "gpu_partition", "qos", "modules"), "._/+-"),
@@ -37,13 +39,14 @@ class Site:
     gpus: str = "gpus"  # how they are asked for: --gpus, or --gres=gpu of each node
     gpu_model: str | None = None
     modules: tuple[str, ...] = ()
-    most_runtime: int = 1_440  # minutes; a job that is tried again asks for more, but not beyond
+    most_runtime: int | None = None  # minutes; a job that is tried again asks for more, but not beyond
     most_mem_mb: int | None = None  # of a node
     resources: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         one_of("gpus", self.gpus, ("gpus", "gres"))
-        at_least("most_runtime", self.most_runtime, 5)
+        if self.most_runtime is not None:
+            at_least("most_runtime", self.most_runtime, 5)
         if self.most_mem_mb is not None:
             at_least("most_mem_mb", self.most_mem_mb, 500)
         for name, signs in SIGNS.items():
@@ -52,23 +55,45 @@ class Site:
                 if word is not None and not re.fullmatch(f"[A-Za-z0-9{re.escape(signs)}]+", word):
                     raise ConfigError(f"{name} must be of letters, digits and {' '.join(signs)}, got {word!r}")
 
+    def over(self, resources: Mapping[str, Any]) -> Resources:
+        """Those of a study, which are known to be right, and what this cluster wants otherwise."""
+        try:
+            asked = resources_of(resources, self.resources)
+        except ConfigError as error:
+            raise ConfigError(f"{os.environ.get(VARIABLE, FILE)}: {error}") from None
+        stages, of_teachers = (
+            {stage: self._within_limits(ask) for stage, ask in asks.items()}
+            for asks in (asked.stages, asked.of_teachers)
+        )
+        return replace(asked, stages=stages, of_teachers=of_teachers)
+
+    def _within_limits(self, ask: Ask) -> Ask:
+        """A training that needs more time goes back into the queue."""
+        runtime, mem_mb = self.most_runtime or ask.runtime, self.most_mem_mb or ask.mem_mb
+        return replace(ask, runtime=min(ask.runtime, runtime), mem_mb=min(ask.mem_mb, mem_mb))
+
     @property
     def prefix(self) -> str:
         """Shell words before every command of a job: modules, which are often not written for `set -u`."""
         if not self.modules:
             return ""
         loads = " ".join(map(shlex.quote, self.modules))
-        return f'set +u; type -t module > /dev/null || source "$MODULESHOME/init/bash"; module load {loads}; set -u; '
+        lost = (
+            "echo 'axenat: the site asks for modules, and this node has none: no module command, no $MODULESHOME' >&2"
+        )
+        found = 'type -t module > /dev/null || source "$MODULESHOME/init/bash" 2> /dev/null'
+        # Without braces, which Snakemake would fill in.
+        return f"set +u; if {found}; then true; else {lost}; exit 1; fi; module load {loads}; set -u; "
 
 
-def read_site(root: str | Path = ".") -> Site:
+def read_site(root: str | Path = REPOSITORY) -> Site:
     """Of the folder where Snakemake works, or else of the repository; Slurm's own defaults without either."""
     named = os.environ.get(VARIABLE)
     if named and not Path(named).is_file():
         raise UserError(
             f"{VARIABLE}={named}: no such file; it must name the settings of your cluster, see docs/cluster.md"
         )
-    found = next((path for path in (Path(named or FILE), Path(root) / FILE) if path.is_file()), None)
+    found = next((path for path in (Path(named or FILE), Path(root) / FILE) if path.exists()), None)
     if found is None:
         return Site()
     values = read_yaml(found)
@@ -87,7 +112,7 @@ def in_snakemake(stage: str, ask: Ask, site: Site) -> dict[str, Any]:
     """Resources of a rule as Snakemake and its Slurm plugin name them; memory and time grow with each attempt."""
     asked: dict[str, Any] = {
         "mem_mb": _growing(ask.mem_mb, site.most_mem_mb),
-        "runtime": _growing(ask.runtime, site.most_runtime),
+        "runtime": _growing(ask.runtime, site.most_runtime or DAY),
         "slurm_account": site.account,
         "slurm_partition": (site.gpu_partition if ask.gpus else None) or site.partition,
         "constraint": (site.gpu_constraint if ask.gpus else None) or site.constraint,

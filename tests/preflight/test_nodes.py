@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.preflight.nodes import Nodes, check_nodes, gpus_in, minutes_of, nodes_of, slurm_lines
+from axenat.preflight.nodes import Nodes, check_features, check_nodes, gpus_in, minutes_of, nodes_of, slurm_lines
 from axenat.resources import Ask
 from axenat.site import Site
 
@@ -18,6 +18,22 @@ NO_SITE = Site()
 
 def found(asks: dict[str, Ask], site: Site = NO_SITE, default: str | None = "main") -> list[tuple[str, str]]:
     return [(one.level, one.words) for one in check_nodes(site, asks, default)]
+
+
+@pytest.mark.parametrize(
+    ("site", "unknown"),
+    [
+        (Site(constraint="a100|h100"), None),
+        (Site(constraint="[rack1*2&a100*4]"), "rack1"),
+        (Site(gpu_constraint="v100"), "v100"),
+    ],
+)
+def test_a_constraint_that_no_node_meets_is_told(slurm, site, unknown) -> None:
+    slurm(nodes={"main": "a100,big\nh100,big\n"})
+    told = [one.words for one in check_features(site, {"train": WHOLE}, "main")]
+    assert told == ([f"no node of partition main has {unknown}; features there are a100, big, h100"] if unknown else [])
+    if site.gpu_constraint:
+        assert not list(check_features(site, {"score": Ask()}, "main")), "no job asks for GPUs"
 
 
 @given(st.integers(0, 30), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))

@@ -169,6 +169,15 @@ def test_a_working_folder_with_a_study_of_its_own_uses_that(workshop, tmp_path_f
     assert "--study-name tiny" in workshop.snakemake("-n", "all", "--directory", str(elsewhere)).stdout
 
 
+@pytest.mark.parametrize("called_from_a_shell", [True, False])
+def test_a_profile_lies_where_snakemake_was_called(workshop, tmp_path, monkeypatch, called_from_a_shell) -> None:
+    """A shell tells where that is, for work elsewhere; who starts a process in another folder does not."""
+    monkeypatch.setenv("PWD", str(workshop.folder if called_from_a_shell else tmp_path))
+    elsewhere = ["--directory", str(tmp_path)] if called_from_a_shell else []
+    done = workshop.snakemake("-n", "all", "--profile", "slurm", *elsewhere)
+    assert done.returncode == 0 and "rule train:" in done.stdout, done.stderr
+
+
 def test_an_unknown_run_is_named_with_the_known_ones(workshop):
     done = workshop.snakemake("-n", "results/runs/none-such/tuned.json")
     assert done.returncode == 2

@@ -67,6 +67,7 @@ for name in STUDY.corpora:
                 version=VERSIONS["download"],
                 archives=lambda wildcards: layout.ARCHIVES,
                 folder=lambda wildcards, output: os.path.dirname(output[0]),
+            threads: cpus("download")
             resources:
                 **asks("download"),
             log:

@@ -22,6 +22,7 @@ rule summarise:
     params:
         version=VERSIONS["summarise"],
         study=STUDY.name,
+    threads: cpus("summarise")
     resources:
         **asks("summarise"),
     log:
@@ -52,6 +53,7 @@ rule figure:
         scores=lambda wildcards, input: [path for path in input if path.endswith(".score.json")],
         choices=lambda wildcards, input: [path for path in input if path.startswith("results/choices/")],
         folder=lambda wildcards, output: os.path.dirname(output[0]),
+    threads: cpus("figures")
     resources:
         **asks("figures"),
     log:
@@ -93,6 +95,7 @@ rule report:
         runs=[f"results/runs/{run}" for run in STUDY.runs],
         jobs=lambda wildcards: json.dumps(jobs_of(STUDY)),
         documents=CONFIG_README,  # no input: as with code, a reworded line makes no page stale
+    threads: cpus("report")
     resources:
         **asks("report"),
     log:

@@ -61,6 +61,7 @@ rule table:
         published=STUDY.published,
         lacking=lambda wildcards: needs.lacking(STUDY, table_in(wildcards)),
         folder=lambda wildcards, output: os.path.dirname(output.markdown),
+    threads: cpus("tables")
     resources:
         **asks("tables"),
     log:

@@ -74,6 +74,7 @@ rule average:
         version=VERSIONS["average"],
         subwords=lambda wildcards, input: os.path.dirname(input.subwords[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
+    threads: cpus("average")
     resources:
         **asks("average"),
     log:
@@ -127,6 +128,7 @@ use rule average as average_teacher with:
     wildcard_constraints:
         run=one_of(STUDY.teachers),
     priority: 10
+    threads: cpus("average", teacher=True)
     resources:
         **asks("average", teacher=True),
 

@@ -42,6 +42,7 @@ rule gather:
         version=VERSIONS["gather"],
         teacher=lambda wildcards, input: os.path.dirname(input.teacher[0]),
     priority: 10
+    threads: cpus("gather")
     resources:
         **asks("gather"),
     log:

@@ -10,7 +10,7 @@ from typing import Any
 
 from axenat.files import UserError, read_yaml
 from axenat.preflight.findings import Finding, ok, problem, warning
-from axenat.preflight.nodes import check_nodes, slurm_lines
+from axenat.preflight.nodes import check_features, check_nodes, slurm_lines
 from axenat.resources import Ask
 from axenat.site import FILE, Site
 
@@ -37,7 +37,9 @@ def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterato
     yield partitions
     yield _accounts(settings, site)
     if partitions.level == "ok":
-        yield from check_nodes(site, asks, _of_profile(settings) or _default(listed))
+        default = _of_profile(settings) or _default(listed)
+        yield from check_features(site, asks, default)
+        yield from check_nodes(site, asks, default)
 
 
 def _has_plugin() -> bool:

@@ -42,6 +42,23 @@ def check_nodes(site: Site, asks: Mapping[str, Ask], default: str | None) -> Ite
         yield ok("nodes", f"every job fits on those of {', '.join(sorted(nodes))}")
 
 
+def check_features(site: Site, asks: Mapping[str, Ask], default: str | None) -> Iterator[Finding]:
+    """Are there nodes with what a constraint names?"""
+    wanted = {("constraint", site.constraint, site.partition or default)}
+    if any(ask.gpus for ask in asks.values()):
+        wanted.add(("gpu_constraint", site.gpu_constraint, site.gpu_partition or site.partition or default))
+    for key, constraint, partition in sorted(wanted, key=str):
+        if not constraint or not partition:
+            continue
+        words = ("sinfo", "--noheader", "--exact", f"--partition={partition}", "--format=%f")
+        known = {name for line in slurm_lines(*words) for name in line.split(",")} - {"(null)"}
+        named = {name for name in re.findall(r"[\w.:+-]+", constraint) if not name.isdigit()}
+        if unknown := sorted(named - known):
+            found = f"no node of partition {partition} has {', '.join(unknown)}; features there are "
+            fix = f"correct {key} in {FILE}"
+            yield problem("Slurm", found + (", ".join(sorted(known)) or "none"), fix)
+
+
 def _too_much(ask: Ask, nodes: Nodes) -> Iterator[str]:
     share = ask.ranks // ask.nodes
     for asked, there, what in (

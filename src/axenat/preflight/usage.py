@@ -12,7 +12,7 @@ from pathlib import Path
 from axenat.jobs import jobs_of
 from axenat.preflight.duration import seconds_of
 from axenat.resources import OF_TEACHERS, STAGES, Ask
-from axenat.site import Site
+from axenat.site import DAY, Site
 from axenat.study import Study
 
 SNAKEMAKE_MB = 500  # two processes of it in each job of a cluster, which no benchmark counts
@@ -125,7 +125,7 @@ def better_mem_mb(needed: float, site: Site) -> int:
 
 
 def better_runtime(seconds: float, site: Site) -> int:
-    return min(site.most_runtime, max(LEAST_MINUTES, _rounded_up(TIMES * seconds / 60, STEP_MINUTES)))
+    return min(site.most_runtime or DAY, max(LEAST_MINUTES, _rounded_up(TIMES * seconds / 60, STEP_MINUTES)))
 
 
 def _rounded_up(value: float, step: int) -> int:
@@ -197,7 +197,7 @@ def notes(
     else:
         found += [f"Slurm tells of {len(in_slurm)} jobs; for memory the benchmarks count as well."]
     if better:
-        where = "To paste into config/site.yaml for your cluster, or into the study for everybody"
+        where = "For the resources of config/site.yaml, beside what stands there, or of the study for everybody"
         return [*found, f"{where}; larger texts or models need more than these did:"]
     return [*found, "What is asked for fits."]
 

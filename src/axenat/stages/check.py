@@ -20,7 +20,6 @@ from axenat.preflight.origins import check_origins
 from axenat.preflight.space import check_space
 from axenat.preflight.store import check_store
 from axenat.records import merge
-from axenat.resources import resources_of
 from axenat.site import read_site
 from axenat.study import Study, parse_study
 
@@ -41,7 +40,7 @@ def main(args: argparse.Namespace) -> None:
     profile = args.profile or (Path(named) if named else None)
     findings = list(look_at(study, profile))
     print("\n".join(as_list(findings)))
-    problems = [finding.about for finding in findings if finding.level == "problem"]
+    problems = dict.fromkeys(finding.about for finding in findings if finding.level == "problem")
     if problems:
         raise UserError(f"the study cannot run yet: {', '.join(problems)}")
     num_warnings = sum(finding.level == "warning" for finding in findings)
@@ -71,7 +70,7 @@ def look_at(study: Study, profile: Path | None) -> Iterator[Finding]:
     yield check_store(on_cluster=profile is not None)
     if profile:
         site = read_site()
-        resources = resources_of(study.resources, site.resources)
+        resources = site.over(study.resources)
         yield from check_cluster(profile, site, resources.by_rule())
         yield from check_asked(study, resources)
     yield check_duration(study, here / "results", here / "logs")

@@ -11,7 +11,6 @@ from axenat.files import UserError, write_json
 from axenat.preflight.accounting import jobs_in_slurm, rules_in_logs, workflows_of
 from axenat.preflight.asked import jobs_by_rule
 from axenat.preflight.usage import as_table, as_yaml, benchmarks, in_order, notes, rows_of, suggested
-from axenat.resources import resources_of
 from axenat.site import read_site
 from axenat.stages.check import DEMO, read_study
 
@@ -25,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     study, site = read_study(args.configfile), read_site()
-    asks = in_order(study, resources_of(study.resources, site.resources).by_rule())
+    asks = in_order(study, site.over(study.resources).by_rule())
     measured, passed_over = benchmarks(study, RESULTS, LOGS)
     accounted = jobs_in_slurm(workflows_of(WORKFLOWS), rules_in_logs(SLURM_LOGS), asks)
     rows = rows_of(asks, [*measured, *(accounted or [])], site)
