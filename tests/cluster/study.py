@@ -96,3 +96,9 @@ def squeue(*fields: str) -> list[dict[str, str]]:
         dict(zip(fields, (row[i : i + 100].strip() for i in range(0, 100 * len(fields), 100)), strict=True))
         for row in rows
     ]
+
+
+def jobs_in(folder: Path, rule: str, *fields: str) -> list[dict[str, str]]:
+    """Those that a study in this folder has sent for a rule."""
+    found = squeue(*fields, "Comment", "WorkDir")
+    return [job for job in found if rule in job["Comment"] and job["WorkDir"] == str(folder)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import lab
-from tests.cluster.study import TRAINING, ClusterStudy, squeue, wait_until
+from tests.cluster.study import TRAINING, ClusterStudy, jobs_in, squeue, wait_until
 
 # What a clock, a host or a commit says.
 NEVER_THE_SAME = ("checkpoints", "provenance.json", "speed", "report.html", ".training", ".training.job", "so-far")
@@ -140,12 +140,35 @@ def test_a_workflow_that_was_killed_is_taken_up_by_the_next(study, undisturbed) 
     assert study.model("alone") == undisturbed.model("alone")
 
 
-def test_a_training_over_its_memory_is_tried_again_with_more(study, undisturbed) -> None:
-    study.write(runs=trainings("large"), resources={"train": {"mem_mb": 600}})
-    study.finish(*models("large"))
-    asked = re.findall(r"rule train:.*?mem_mb=(\d+)", study.said(), re.DOTALL)
-    assert len(asked) >= 2 and asked[:2] == ["600", "1200"]
+def test_a_training_over_its_memory_goes_on_with_more(study, undisturbed, tmp_path) -> None:
+    """In its midst it grows beyond what it asked for: killed without a word, and resumed from its last state."""
+    study.write(runs=trainings("large"), resources={"train": {"mem_mb": 1500}})
+    hungry = tmp_path / "hungry"
+    (tmp_path / "sitecustomize.py").write_text(GREEDY.format(file=str(hungry)))
+    process = study.start(*models("large"), PYTHONPATH=str(tmp_path))
+    wait_until(lambda: [*(tmp_path / "results/runs/large/checkpoints").glob("state-*")], process)
+    hungry.touch()
+    study.end(process)
+    sent = {int(job["JobID"]): job["MinMemory"] for job in jobs_in(tmp_path, "rule_train", "JobID", "MinMemory")}
+    assert [sent[job] for job in sorted(sent)] == ["1500M", "3000M"]
+    assert "resuming after step" in study.log("large")
     assert study.model("large") == undisturbed.model("alone")
+
+
+# Python reads it at the start of every process of a job; the training alone eats.
+GREEDY = """
+import os, sys, threading, time
+
+def eat():
+    while not os.path.exists({file!r}):
+        time.sleep(0.1)
+    os.unlink({file!r})
+    kept = b"x" * 2**31
+    time.sleep(600)
+
+if "train" in sys.orig_argv:
+    threading.Thread(target=eat, daemon=True).start()
+"""
 
 
 @pytest.mark.parametrize(
@@ -183,13 +206,9 @@ def test_six_shards_run_at_the_same_time(study, tmp_path) -> None:
         time.sleep(0.3)
     study.end(process)
     assert most == 6
-    sent = [
-        (job["ArrayJobID"], job["ArrayTaskID"])
-        for job in squeue("ArrayJobID", "ArrayTaskID", "Comment", "WorkDir")
-        if "distil" in job["Comment"] and job["WorkDir"] == str(tmp_path)
-    ]
-    assert len({array for array, _ in sent}) == 1, "in one submission"
-    assert sorted(task for _, task in sent) == list("123456")
+    sent = jobs_in(tmp_path, "distil", "ArrayJobID", "ArrayTaskID")
+    assert len({job["ArrayJobID"] for job in sent}) == 1, "in one submission"
+    assert sorted(job["ArrayTaskID"] for job in sent) == list("123456")
     assert set(loaded.read_text().splitlines()) == {"load cuda/12.8 gcc"}
 
 
