@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import logging
 import os
 import signal
 import subprocess
@@ -97,6 +98,15 @@ def test_bad_input_is_one_sentence_and_exit_code_2(stage, capsys, error, sentenc
     stage(fail_with(error))
     assert cli.main(["score"]) == 2
     assert capsys.readouterr().err == sentence
+
+
+def test_a_stage_tells_first_which_job_of_slurm_it_is(stage, monkeypatch, caplog) -> None:
+    stage(lambda args: logging.info("at work"))
+    for name, value in (("SLURM_JOB_ID", "17"), ("SLURMD_NODENAME", "n1")):
+        monkeypatch.setenv(name, value)
+    with caplog.at_level(logging.INFO):
+        assert cli.main(["score"]) == 0
+    assert caplog.messages == ["job 17 of Slurm, on n1", "at work"]
 
 
 def test_a_mistake_of_ours_keeps_its_traceback(stage) -> None:

@@ -91,6 +91,7 @@ def _run(argv: list[str]) -> int:
         print(f"axenat: unknown stage {stage!r}; allowed are {', '.join(STAGES)}", file=sys.stderr)
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    _tell_job()
     module = importlib.import_module(f"axenat.stages.{stage}")
     parser = _Parser(prog=f"axenat {stage}", description=module.__doc__)
     module.add_arguments(parser)
@@ -110,6 +111,13 @@ def _run(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _tell_job() -> None:
+    """Of Slurm. Snakemake shows the logs of a failed job up to the first that is empty, and Slurm's own comes last: it
+    has the reason why a stage was killed that had said nothing yet."""
+    if (job := os.environ.get("SLURM_JOB_ID")) and not sys.stderr.isatty():
+        logging.info("job %s of Slurm, on %s", job, os.environ.get("SLURMD_NODENAME", "this node"))
 
 
 @contextmanager

@@ -21,7 +21,8 @@ REPOSITORY = Path(__file__).parents[2]
 DAY = 1_440  # minutes; no job that is tried again asks for more by itself
 # Beside letters and digits, what may reach a command line of Slurm or a shell.
 SIGNS = {
-    **dict.fromkeys(("account", "partition", "gpu_partition", "qos", "modules"), "._/+-"),
+    **dict.fromkeys(("account", "qos", "modules"), "._/+-"),
+    **dict.fromkeys(("partition", "gpu_partition"), "._/+-,"),  # several: wherever there is room first
     **dict.fromkeys(("constraint", "gpu_constraint"), "._&|*()[],-"),  # they have operators
     "gpu_model": "._",  # as the plugin of Snakemake takes it
 }
@@ -54,13 +55,15 @@ class Site:
             for word in value if isinstance(value, tuple) else (value,):
                 if word is not None and not re.fullmatch(f"[A-Za-z0-9{re.escape(signs)}]+", word):
                     raise ConfigError(f"{name} must be of letters, digits and {' '.join(signs)}, got {word!r}")
+                if word is not None and any(word.count(left) != word.count(right) for left, right in ("()", "[]")):
+                    raise ConfigError(f"{name} must close every bracket that it opens, got {word!r}")
 
     def over(self, resources: Mapping[str, Any]) -> Resources:
         """Those of a study, which are known to be right, and what this cluster wants otherwise."""
         try:
             asked = resources_of(resources, self.resources)
         except ConfigError as error:
-            raise ConfigError(f"{os.environ.get(VARIABLE, FILE)}: {error}") from None
+            raise ConfigError(f"{site_file()}: {error}") from None
         stages, of_teachers = (
             {stage: self._within_limits(ask) for stage, ask in asks.items()}
             for asks in (asked.stages, asked.of_teachers)
@@ -84,6 +87,11 @@ class Site:
         found = 'type -t module > /dev/null || source "$MODULESHOME/init/bash" 2> /dev/null'
         # Without braces, which Snakemake would fill in.
         return f"set +u; if {found}; then true; else {lost}; exit 1; fi; module load {loads}; set -u; "
+
+
+def site_file() -> str:
+    """Where a person corrects it."""
+    return os.environ.get(VARIABLE) or FILE
 
 
 def read_site(root: str | Path = REPOSITORY) -> Site:

@@ -33,6 +33,7 @@ def test_partition_and_account_that_exist_are_fine(tmp_path, slurm) -> None:
     expected = [("ok", "partition cpu, gpu"), ("ok", "lab")]
     assert found(profile(tmp_path, slurm_partition="cpu", slurm_account="lab")) == expected
     assert found(OURS, Site(partition="cpu", gpu_partition="gpu", account="lab")) == expected
+    assert found(OURS, Site(partition="gpu,cpu", account="lab")) == expected
 
 
 def test_those_that_do_not_exist_are_told_beside_those_that_do(tmp_path, slurm) -> None:

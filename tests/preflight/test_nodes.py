@@ -125,6 +125,24 @@ def test_jobs_with_gpus_are_held_against_the_partition_that_has_them(slurm) -> N
     ]
 
 
+def test_of_several_partitions_one_is_enough(slurm) -> None:
+    slurm(nodes={"old": "9 4 8000 (null) infinite\n", "new": NODES})
+    site = Site(partition="old,new")
+    assert found({"score": Ask(), "train": WHOLE}, site) == [("ok", "every job fits on those of new, old")]
+    assert found({"train": replace(WHOLE, nodes=1, gpus=1, mem_mb=64_001)}, site) == [
+        ("problem", "train: 64001 MB a node are asked for, at most 8000 are there in partition old"),
+        ("problem", "train: 1 GPUs a node are asked for, at most 0 are there in partition old"),
+        ("problem", "train: 64001 MB a node are asked for, at most 64000 are there in partition new"),
+    ]
+
+
+def test_a_correction_is_asked_for_where_the_site_is(slurm, monkeypatch) -> None:
+    slurm(nodes={"main": NODES})
+    monkeypatch.setenv("AXENAT_SITE", "/shared/site.yaml")
+    (only,) = check_nodes(Site(), {"train": replace(WHOLE, mem_mb=64_001)}, "main")
+    assert only.fix == "say otherwise under resources in /shared/site.yaml"
+
+
 def test_nothing_is_claimed_where_slurm_does_not_tell(slurm) -> None:
     slurm(nodes={})
     assert nodes_of("main") is None

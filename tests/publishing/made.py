@@ -46,10 +46,10 @@ def make_score(folder: Path, decode: str, bleu: float) -> None:
     write_text(folder / "test" / f"{decode}.txt", "Hallo\nWelt\n")
 
 
-def send(*runs: str, study: str = "toy") -> None:
+def send(*runs: str, study: str = "toy", flags: tuple[str, ...] = ()) -> None:
     parser = argparse.ArgumentParser()
     publish.add_arguments(parser)
-    publish.main(parser.parse_args(["--study", study, "--runs", *runs]))
+    publish.main(parser.parse_args(["--study", study, "--runs", *runs, *flags]))
 
 
 class Store:

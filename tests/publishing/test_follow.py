@@ -37,8 +37,10 @@ def test_lines_appear_in_mlflow_under_their_study_while_they_are_written(folder,
     monkeypatch.setenv("AXENAT_STUDY", "toy")
     place = make_run(folder / "results", "live", [3.0])
     as_while_it_trains(place)
+    send("live", flags=("--failed",))
     with follow.following(place):
-        wait_until(lambda: "live" in store.runs())
+        wait_until(lambda: store.runs()["live"].info.status == "RUNNING")
+        assert store.runs()["toy"].info.status == "RUNNING", "what had failed goes on"
         with (place / "checkpoints/history.jsonl").open("a") as stream:
             stream.write(jsonl(valid(20, 2.5)))
         wait_until(lambda: len(store.curve("live", "valid/loss")) == 2)

@@ -232,6 +232,18 @@ def test_a_training_that_was_broken_off_is_told_and_shown_as_such(folder, store)
     assert store.runs()["stopped"].info.status == "FINISHED"
 
 
+def test_a_study_shows_whether_its_workflow_has_failed(folder, store) -> None:
+    """Until all of it is there; who sends once more does not know, and changes nothing."""
+    make_run(folder / "results", "one", [3.0])
+    shown = []
+    for flags in ((), ("--failed",), ()):
+        send("one", "two", study="pair", flags=flags)
+        shown.append(store.runs()["pair"].info.status)
+    make_run(folder / "results", "two", [3.0])
+    send("one", "two", study="pair")
+    assert [*shown, store.runs()["pair"].info.status] == ["RUNNING", "FAILED", "FAILED", "FINISHED"]
+
+
 def test_a_run_that_dvc_restored_without_its_provenance_is_sent_too(folder, store) -> None:
     place = make_run(folder / "results", "restored", [3.0])
     (place / "provenance.json").unlink()

@@ -48,12 +48,12 @@ def check_slurm():
         refuse_problems(check_cluster(Path(profile), SITE, RESOURCES.by_rule()))
 
 
-def publish():
+def publish(*flags):
     """Mirror the files to MLflow; a store that is away never fails a workflow."""
     if os.environ.get("DVC_STAGE", "report") != "report":  # DVC starts a workflow for each stage; the last tells it all
         return
     further = ["--further", *further_outputs("score.json")]
-    words = ["--study", STUDY.name, "--runs", *STUDY.runs, *further, "--patience", "600"]
+    words = ["--study", STUDY.name, "--runs", *STUDY.runs, *further, "--patience", "600", *flags]
     subprocess.run(["axenat", "publish", *words])
 
 

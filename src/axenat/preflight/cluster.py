@@ -12,7 +12,7 @@ from axenat.files import UserError, read_yaml
 from axenat.preflight.findings import Finding, ok, problem, warning
 from axenat.preflight.nodes import check_features, check_nodes, slurm_lines
 from axenat.resources import Ask
-from axenat.site import FILE, Site
+from axenat.site import Site, site_file
 
 PLUGIN = "snakemake-executor-plugin-slurm"
 INSTALL = f"pip install {PLUGIN}, in the environment of Snakemake"
@@ -91,16 +91,17 @@ def _default(listed: list[str]) -> str | None:
 
 def _partitions(settings: Mapping[str, Any], site: Site, listed: list[str]) -> Finding:
     known = {name.rstrip("*") for name in listed}
-    named = _named(settings, "slurm_partition", site.partition, site.gpu_partition)
+    lists = _named(settings, "slurm_partition", site.partition, site.gpu_partition)
+    named = {name for names in lists for name in names.split(",")}
     unknown = sorted(named - known)
     if unknown:
         words = f"unknown partition {', '.join(unknown)}; known are {', '.join(sorted(known))}"
-        return problem("Slurm", words, f"correct partition or gpu_partition in {FILE}")
+        return problem("Slurm", words, f"correct partition or gpu_partition in {site_file()}")
     if named:
         return ok("Slurm", f"partition {', '.join(sorted(named))}")
     default = _default(listed)
     if default is None:
-        fix = f"name one of {', '.join(sorted(known))} as partition in {FILE}"
+        fix = f"name one of {', '.join(sorted(known))} as partition in {site_file()}"
         return problem("Slurm", "no partition is named, and the cluster has no default", fix)
     return ok("Slurm", f"partition {default}, the default of the cluster")
 
@@ -115,8 +116,8 @@ def _accounts(settings: Mapping[str, Any], site: Site) -> Finding:
     unknown = sorted(named - mine)
     if unknown:
         found = f"{user} has no account {', '.join(unknown)}, but {', '.join(sorted(mine))}"
-        return problem("account", found, f"correct account in {FILE}")
+        return problem("account", found, f"correct account in {site_file()}")
     if not named and len(mine) > 1:
         return warning("account", f"none is named, and {user} has several: {', '.join(sorted(mine))}",
-                       f"name one as account in {FILE}")  # fmt: skip
+                       f"name one as account in {site_file()}")  # fmt: skip
     return ok("account", ", ".join(sorted(named or mine)))

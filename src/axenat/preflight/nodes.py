@@ -4,10 +4,11 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from axenat.preflight.findings import Finding, ok, problem
 from axenat.resources import Ask
-from axenat.site import FILE, Site
+from axenat.site import Site, site_file
 
 SECONDS = 20
 
@@ -31,13 +32,17 @@ def check_nodes(site: Site, asks: Mapping[str, Ask], default: str | None) -> Ite
         partition = (site.gpu_partition if ask.gpus else None) or site.partition or default
         if partition is None:
             continue
-        if partition not in nodes:
-            nodes[partition] = nodes_of(partition)
-        found = nodes[partition]
-        for complaint in _too_much(ask, found) if found else []:
-            complaints.setdefault(f"{complaint} in partition {partition}", []).append(name)
+        found = []
+        for one in partition.split(","):
+            if one not in nodes:
+                nodes[one] = nodes_of(one)
+            there = nodes[one]
+            found.append([f"{complaint} in partition {one}" for complaint in _too_much(ask, there)] if there else [])
+        if all(found):  # of several, Slurm takes the first that has room
+            for complaint in chain.from_iterable(found):
+                complaints.setdefault(complaint, []).append(name)
     for complaint, names in complaints.items():
-        yield problem("nodes", f"{', '.join(names)}: {complaint}", f"say otherwise under resources in {FILE}")
+        yield problem("nodes", f"{', '.join(names)}: {complaint}", f"say otherwise under resources in {site_file()}")
     if not complaints and any(nodes.values()):
         yield ok("nodes", f"every job fits on those of {', '.join(sorted(nodes))}")
 
@@ -55,7 +60,7 @@ def check_features(site: Site, asks: Mapping[str, Ask], default: str | None) -> 
         named = {name for name in re.findall(r"[\w.:+-]+", constraint) if not name.isdigit()}
         if unknown := sorted(named - known):
             found = f"no node of partition {partition} has {', '.join(unknown)}; features there are "
-            fix = f"correct {key} in {FILE}"
+            fix = f"correct {key} in {site_file()}"
             yield problem("Slurm", found + (", ".join(sorted(known)) or "none"), fix)
 
 

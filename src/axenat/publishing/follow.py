@@ -109,7 +109,7 @@ def _try_to_send(folder: Path) -> str | None:
     if not has_begun(folder):
         return None
     from axenat.publishing.study import parent_of  # mlflow takes seconds
-    from axenat.publishing.training import send_training
+    from axenat.publishing.training import send_training, set_status
     from axenat.tracking import Tracker, reason_of, tracking_uri
 
     try:
@@ -118,10 +118,9 @@ def _try_to_send(folder: Path) -> str | None:
         if study:
             parent = parent_of(tracker, folder.parent.parent, study)
             belongs = {"study": study, "mlflow.parentRunId": parent.id}
+            set_status(tracker, parent, "RUNNING")
         run = send_training(tracker, folder, belongs, live=True)
-        if run.tags.get("axenat.status", "RUNNING") != "RUNNING":  # it was broken off, and goes on
-            tracker.client.update_run(run.id, "RUNNING")
-            tracker.log(run, tags={"axenat.status": "RUNNING"})
+        set_status(tracker, run, "RUNNING")
     except Exception as error:  # whatever a store does
         return reason_of(error)
     return None

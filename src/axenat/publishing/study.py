@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from axenat.files import UserError, read_mapping
-from axenat.publishing.run_files import has_begun, is_finished
+from axenat.publishing.run_files import has_begun, is_finished, is_training
 from axenat.publishing.stages import publish_run, send_final
+from axenat.publishing.training import set_status
 from axenat.tracking import StoredRun, Tracker, reason_of, tracking_uri, without_credentials
 
 NOTE_LENGTH = 7000  # of 8000 characters that a tag may have
@@ -46,7 +47,7 @@ def parent_of(tracker: Tracker, results: Path, study: str) -> StoredRun:
 
 def publish_study(
     results: Path, study: str, runs: Sequence[str], version: str | None, further: Sequence[Path] = (),
-    patience: float | None = None,
+    patience: float | None = None, *, failed: bool = False,
 ) -> Sent:  # fmt: skip
     """Send what is missing. A run that cannot be read, or comes after so many seconds, does not stop the others."""
     sent, finals = Sent(), {}
@@ -74,7 +75,9 @@ def publish_study(
     send_final(tracker, parent, shown)
     _tell_parent(tracker, parent, results, version)
     done = len(finals) == len(runs) and all(map(is_finished, folders))
-    _close(tracker, parent, "FINISHED" if done else "RUNNING")
+    failed = failed or parent.tags.get("axenat.status") == "FAILED"  # who sends once more cannot know
+    goes_on = any(map(is_training, folders)) or not failed
+    set_status(tracker, parent, "FINISHED" if done else "RUNNING" if goes_on else "FAILED")
     return sent
 
 
@@ -89,23 +92,13 @@ def _tell_parent(tracker: Tracker, parent: StoredRun, results: Path, version: st
     tracker.log(parent, tags={"data_version": version, "mlflow.note.content": note})
 
 
-def _close(tracker: Tracker, parent: StoredRun, status: str) -> None:
-    if parent.tags.get("axenat.status") == status:
-        return
-    if status == "FINISHED":
-        tracker.end(parent)
-    else:
-        tracker.client.update_run(parent.id, status)
-    tracker.log(parent, tags={"axenat.status": status})
-
-
 def publish_or_explain(
     results: Path, study: str, runs: Sequence[str], version: str | None, further: Sequence[Path] = (),
-    patience: float | None = None,
+    patience: float | None = None, *, failed: bool = False,
 ) -> int:  # fmt: skip
     """Any failure of the store is one sentence: nothing is lost, since the files can be sent again."""
     try:
-        sent = publish_study(results, study, runs, version, further, patience)
+        sent = publish_study(results, study, runs, version, further, patience, failed=failed)
     except UserError:
         raise
     except Exception as error:

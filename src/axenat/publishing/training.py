@@ -90,12 +90,17 @@ def _logs(folder: Path, run: str, job: str | None) -> dict[str, str]:
 def close_training(tracker: Tracker, folder: Path, run: StoredRun) -> None:
     """Its state as the files show it: done, going on, or broken off and to be resumed some day."""
     status = "FINISHED" if is_finished(folder) else "RUNNING" if is_training(folder) else "KILLED"
+    set_status(tracker, run, status, Clock(folder).ended)
+
+
+def set_status(tracker: Tracker, run: StoredRun, status: str, ended: int | None = None) -> None:
+    """A run that MLflow has as ended begins again when its training does."""
     if run.tags.get("axenat.status") == status:
         return
     if status == "RUNNING":
         tracker.client.update_run(run.id, status)
     else:
-        tracker.end(run, status, Clock(folder).ended)
+        tracker.end(run, status, ended)
     tracker.log(run, tags={"axenat.status": status})
 
 

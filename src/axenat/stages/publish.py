@@ -19,13 +19,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="score.json files of further decodings, with --study")  # fmt: skip
     parser.add_argument("--results", type=Path, default=Path("results"), help="default: %(default)s")
     parser.add_argument("--data", type=Path, default=Path("data.dvc"), help="what pins the data (default: %(default)s)")
+    parser.add_argument(
+        "--failed", action="store_true", help="its workflow has failed: MLflow shows that, unless all is there"
+    )
     parser.add_argument("--patience", type=float, help="seconds after which the rest is left for another time")
 
 
 def main(args: argparse.Namespace) -> None:
     name, runs, further = _named(args) if args.study else _configured(args.config)
     version = data_version(args.data)
-    number = publish_or_explain(args.results, name, runs, version, further, args.patience)
+    number = publish_or_explain(args.results, name, runs, version, further, args.patience, failed=args.failed)
     print(f"published {number} runs of study {name} to {without_credentials(tracking_uri())}")
 
 
