@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -210,6 +211,9 @@ def test_a_key_that_stands_twice_is_refused_and_merged_ones_are_not(tmp_path) ->
         files.read_yaml(tmp_path / "a.yaml")
     (tmp_path / "b.yaml").write_text("a: &a {k: 1}\nb: {<<: *a, k: 2}\nc: {k: 3}\n")
     assert files.read_yaml(tmp_path / "b.yaml") == {"a": {"k": 1}, "b": {"k": 2}, "c": {"k": 3}}
+    deeper = "a: &a {k: 1}\nb: {c: &c {<<: *a, k: 2}}\nd: {<<: *c, 1: x, '1': y}\n"
+    (tmp_path / "c.yaml").write_text(deeper)
+    assert files.read_yaml(tmp_path / "c.yaml") == yaml.safe_load(deeper)
 
 
 def test_the_sum_of_a_file_is_that_of_sha256sum(tmp_path) -> None:

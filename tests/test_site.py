@@ -77,6 +77,7 @@ def test_every_key_may_be_left_out(text) -> None:
         ({"most_mem_mb": 0}, f"{FILE}: most_mem_mb must be >= 500, got 0"),
         ({"account": "my lab"}, f"{FILE}: account must be of letters, digits and . _ / + -, got 'my lab'"),
         ({"modules": ["cuda", "a;b"]}, f"{FILE}: modules must be of letters, digits and . _ / + -, got 'a;b'"),
+        ({"partition": "a,,b"}, f"{FILE}: partition must have a name on both sides of each comma, got 'a,,b'"),
         ({"constraint": "[a|b"}, f"{FILE}: constraint must close every bracket that it opens, got '[a|b'"),
         ({"gpu_model": "a-100"}, f"{FILE}: gpu_model must be of letters, digits and . _, got 'a-100'"),
         ({"resources": [1]}, f"{FILE}.resources must be a mapping of keys, got [1]"),

@@ -116,7 +116,8 @@ def _run(argv: list[str]) -> int:
 def _tell_job() -> None:
     """Of Slurm. Snakemake shows the logs of a failed job up to the first that is empty, and Slurm's own comes last: it
     has the reason why a stage was killed that had said nothing yet."""
-    if (job := os.environ.get("SLURM_JOB_ID")) and not sys.stderr.isatty():
+    of_many = {"AXENAT_LAUNCHED", "RANK"} & os.environ.keys()  # who started them has told
+    if (job := os.environ.get("SLURM_JOB_ID")) and not of_many and sys.stderr and not sys.stderr.isatty():
         logging.info("job %s of Slurm, on %s", job, os.environ.get("SLURMD_NODENAME", "this node"))
 
 

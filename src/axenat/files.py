@@ -212,16 +212,15 @@ def write_json(path: str | Path, value: Any) -> None:
 class _EachKeyOnce(yaml.SafeLoader):
     """Of a key that stands twice in one mapping YAML takes the last, in silence."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        seen: set[tuple[str, str]] = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"{key.value} stands here twice", key.start_mark
-                    )
-                seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    raise yaml.composer.ComposerError(None, None, f"{key.value} stands here twice", key.start_mark)
+                seen.add((key.tag, key.value))
+        return node
 
 
 def read_yaml(path: str | Path) -> Any:

@@ -55,6 +55,8 @@ class Site:
             for word in value if isinstance(value, tuple) else (value,):
                 if word is not None and not re.fullmatch(f"[A-Za-z0-9{re.escape(signs)}]+", word):
                     raise ConfigError(f"{name} must be of letters, digits and {' '.join(signs)}, got {word!r}")
+                if word is not None and "partition" in name and "" in word.split(","):
+                    raise ConfigError(f"{name} must have a name on both sides of each comma, got {word!r}")
                 if word is not None and any(word.count(left) != word.count(right) for left, right in ("()", "[]")):
                     raise ConfigError(f"{name} must close every bracket that it opens, got {word!r}")
 

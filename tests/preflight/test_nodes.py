@@ -34,6 +34,16 @@ def test_a_constraint_that_no_node_meets_is_told(slurm, site, unknown) -> None:
     assert told == ([f"no node of partition main has {unknown}; features there are a100, big, h100"] if unknown else [])
     if site.gpu_constraint:
         assert not list(check_features(site, {"score": Ask()}, "main")), "no job asks for GPUs"
+    slurm(nodes={})
+    assert not list(check_features(site, {"train": WHOLE}, "main")), "nothing is claimed where Slurm does not tell"
+
+
+def test_a_constraint_of_all_jobs_holds_where_those_with_gpus_go(slurm) -> None:
+    slurm(nodes={"cpu": "haswell\n", "gpu": "a100,2080\n"})
+    site = Site(partition="cpu", gpu_partition="gpu", constraint="haswell")
+    (only,) = check_features(site, {"train": WHOLE}, None)
+    assert only.words == "no node of partition gpu has haswell; features there are 2080, a100"
+    assert not list(check_features(replace(site, gpu_constraint="2080*2"), {"train": WHOLE}, None))
 
 
 @given(st.integers(0, 30), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))

@@ -235,11 +235,13 @@ def test_a_training_that_was_broken_off_is_told_and_shown_as_such(folder, store)
 def test_a_study_shows_whether_its_workflow_has_failed(folder, store) -> None:
     """Until all of it is there; who sends once more does not know, and changes nothing."""
     make_run(folder / "results", "one", [3.0])
+    score = make_run(folder / "results", "two", [3.0]) / "test/ell5.score.json"
+    score.rename(score.with_suffix(".away"))
     shown = []
     for flags in ((), ("--failed",), ()):
         send("one", "two", study="pair", flags=flags)
         shown.append(store.runs()["pair"].info.status)
-    make_run(folder / "results", "two", [3.0])
+    score.with_suffix(".away").rename(score)
     send("one", "two", study="pair")
     assert [*shown, store.runs()["pair"].info.status] == ["RUNNING", "FAILED", "FAILED", "FINISHED"]
 

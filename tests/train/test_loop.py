@@ -119,6 +119,15 @@ def test_another_mark_starts_anew(tmp_path, monkeypatch) -> None:
     assert same(outcome(second, train(second, "new")), outcome(fresh, train(fresh, "new")))
 
 
+def test_a_finished_training_that_has_lost_a_checkpoint_trains_again(tmp_path, caplog) -> None:
+    """An average of those that are left would be another model."""
+    one, two = setting(tmp_path), setting(tmp_path)
+    expected = outcome(one, train(one, "mark"))
+    (one.folder / expected["best"][0]["file"]).unlink()
+    assert same(outcome(two, train(two, "mark")), expected)
+    assert "its checkpoints are not whole: it is trained again" in caplog.text
+
+
 def test_a_finished_training_can_be_forced_again(tmp_path) -> None:
     one, two = setting(tmp_path), setting(tmp_path)
     expected = outcome(one, train(one, "mark"))

@@ -178,6 +178,24 @@ def test_a_profile_lies_where_snakemake_was_called(workshop, tmp_path, monkeypat
     assert done.returncode == 0 and "rule train:" in done.stdout, done.stderr
 
 
+def test_no_profile_can_be_asked_for(workshop, monkeypatch) -> None:
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "slurm")
+    assert workshop.snakemake("-n", "all", "--profile", "none").returncode == 0
+
+
+def test_a_profile_is_found_where_no_shell_tells_the_place_of_the_call(workshop, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PWD", "/nowhere")
+    (tmp_path / "slurm").mkdir()
+    done = workshop.snakemake("-n", "all", "--profile", "slurm", "--directory", str(tmp_path))
+    assert done.returncode == 0 and "rule train:" in done.stdout, done.stderr
+
+
+def test_a_key_that_stands_twice_in_a_study_is_refused(workshop) -> None:
+    path = workshop.overlay("recipes: {small: {train: {steps: 30, steps: 40}}}")
+    done = workshop.snakemake("-n", "all", "--configfile", path)
+    assert done.returncode == 2 and "overlay.yaml: not valid YAML (steps stands here twice" in done.stderr, done.stderr
+
+
 def test_an_unknown_run_is_named_with_the_known_ones(workshop):
     done = workshop.snakemake("-n", "results/runs/none-such/tuned.json")
     assert done.returncode == 2

@@ -21,6 +21,8 @@ def or_refuse(function, *arguments):
         sys.exit(2)
 
 
+for path in workflow.configfiles:  # of a key that stands twice, Snakemake has taken the last
+    or_refuse(read_yaml, path)
 STUDY = or_refuse(parse_study, config)
 SITE = or_refuse(read_site, os.path.join(workflow.basedir, ".."))
 RESOURCES = or_refuse(SITE.over, STUDY.resources)

@@ -1,6 +1,7 @@
 # What is done before the first job, and after the last.
 
 import contextlib
+import functools
 import io
 import subprocess
 from pathlib import Path
@@ -21,15 +22,19 @@ def tell_lacking():
                 print(f"axenat: {item} ({table}) {sentence}", file=sys.stderr)
 
 
+@functools.cache
 def command_line():
     """What Snakemake was called with, profiles included; the workflow itself learns it only later."""
     if "snakemake" not in sys.argv[0] or "--target-jobs" in sys.argv:  # called as a library, or by itself for a job
         return None
-    for place in (os.getcwd(), os.environ.get("PWD", "")):  # with --directory, profiles lie where Snakemake was called
-        said = io.StringIO()  # once more, which profiles it uses
+    # With --directory, profiles lie where Snakemake was called: a shell tells, and most call it in the repository.
+    here, called_in, repository = os.getcwd(), os.environ.get("PWD", ""), os.path.join(workflow.basedir, "..")
+    said = io.StringIO()  # once more, which profiles it uses
+    for place in [called_in, repository, here] if workflow.overwrite_workdir else [here, called_in]:
         with contextlib.suppress(SystemExit, OSError), contextlib.redirect_stderr(said), contextlib.chdir(place):
             words = parse_args(sys.argv[1:])[1]
-            words.profile = [str(get_profile_dir(name)[1].absolute()) for name in words.profile or []]
+            found = [get_profile_dir(name) for name in words.profile or []]  # nothing for "none"
+            words.profile = [str(each[1].absolute()) for each in found if each]
             return words
     sys.exit(said.getvalue())
 

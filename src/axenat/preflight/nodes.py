@@ -51,14 +51,17 @@ def check_features(site: Site, asks: Mapping[str, Ask], default: str | None) -> 
     """Are there nodes with what a constraint names?"""
     wanted = {("constraint", site.constraint, site.partition or default)}
     if any(ask.gpus for ask in asks.values()):
-        wanted.add(("gpu_constraint", site.gpu_constraint, site.gpu_partition or site.partition or default))
+        key = "gpu_constraint" if site.gpu_constraint else "constraint"
+        wanted.add((key, getattr(site, key), site.gpu_partition or site.partition or default))
     for key, constraint, partition in sorted(wanted, key=str):
         if not constraint or not partition:
             continue
         words = ("sinfo", "--noheader", "--exact", f"--partition={partition}", "--format=%f")
-        known = {name for line in slurm_lines(*words) for name in line.split(",")} - {"(null)"}
-        named = {name for name in re.findall(r"[\w.:+-]+", constraint) if not name.isdigit()}
-        if unknown := sorted(named - known):
+        lines = slurm_lines(*words)
+        known = {name for line in lines for name in line.split(",")} - {"(null)"}
+        named = set(re.findall(r"[\w.:+-]+", re.sub(r"\*\d+", "", constraint)))  # without how many nodes
+        unknown = sorted(named - known)
+        if lines and unknown:
             found = f"no node of partition {partition} has {', '.join(unknown)}; features there are "
             fix = f"correct {key} in {site_file()}"
             yield problem("Slurm", found + (", ".join(sorted(known)) or "none"), fix)

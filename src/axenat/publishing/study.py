@@ -74,10 +74,10 @@ def publish_study(
     shown = {f"{key}/{run}": final[key] for run, final in finals.items() for key in SHOWN if key in final}
     send_final(tracker, parent, shown)
     _tell_parent(tracker, parent, results, version)
-    done = len(finals) == len(runs) and all(map(is_finished, folders))
-    failed = failed or parent.tags.get("axenat.status") == "FAILED"  # who sends once more cannot know
-    goes_on = any(map(is_training, folders)) or not failed
-    set_status(tracker, parent, "FINISHED" if done else "RUNNING" if goes_on else "FAILED")
+    done = len(finals) == len(runs) and all("test/bleu" in final for final in finals.values())
+    going_on = any(map(is_training, folders)) or parent.tags.get("axenat.status") != "FAILED"
+    status = "FINISHED" if done else "RUNNING" if going_on else "FAILED"  # who sends once more does not know better
+    set_status(tracker, parent, "FAILED" if failed else status)
     return sent
 
 

@@ -19,9 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="score.json files of further decodings, with --study")  # fmt: skip
     parser.add_argument("--results", type=Path, default=Path("results"), help="default: %(default)s")
     parser.add_argument("--data", type=Path, default=Path("data.dvc"), help="what pins the data (default: %(default)s)")
-    parser.add_argument(
-        "--failed", action="store_true", help="its workflow has failed: MLflow shows that, unless all is there"
-    )
+    parser.add_argument("--failed", action="store_true", help="its workflow has failed, and MLflow shows that")
     parser.add_argument("--patience", type=float, help="seconds after which the rest is left for another time")
 
 

@@ -162,7 +162,7 @@ def is_trained(out: Path, mark: str) -> bool:
     files = {out / "checkpoints" / entry["file"]: entry["sha256"] for entry in best["checkpoints"]}
     if best.get("fingerprint") != mark or not all(is_whole(path, sha256) for path, sha256 in files.items()):
         return False
-    log.info("%s is trained already; delete its best.json to train it again", out)
+    log.info("%s is trained already; delete its best.json and checkpoints to train it again", out)
     return True
 
 
@@ -221,6 +221,14 @@ def keep_the_last(folder: Path, state: TrainState) -> None:
     shutil.rmtree(folder / ASIDE, ignore_errors=True)
     _drop(folder.glob(STATES), {_state_name(state.step)})
     _drop(folder.glob(CHECKPOINTS), {entry["file"] for entry in state.best})
+
+
+def forget_unless_whole(folder: Path, steps: int) -> None:
+    """A finished training that has lost some of its best checkpoints since: only training brings them back."""
+    last = folder / _state_name(steps)
+    if last.exists() and not all(is_whole(folder / entry["file"], entry["sha256"]) for entry in _best_in(last)):
+        log.warning("%s was trained to its end, but its checkpoints are not whole: it is trained again", folder)
+        forget_states(folder)
 
 
 def forget_states(folder: Path) -> None:

@@ -15,7 +15,16 @@ from axenat.data.batches import Batch
 from axenat.files import DISK_FULL, UserError
 from axenat.progress import Advance, long_work
 from axenat.train import history
-from axenat.train.checkpoint import HISTORY, TrainState, keep_if_best, load_state, save_state, set_aside, tidy
+from axenat.train.checkpoint import (
+    HISTORY,
+    TrainState,
+    forget_unless_whole,
+    keep_if_best,
+    load_state,
+    save_state,
+    set_aside,
+    tidy,
+)
 from axenat.train.devices import allow_fast_products, precision_of
 from axenat.train.forward import gather, loss_of, seeded, validation_loss
 from axenat.train.optimizer import Optimizer, optimizer_of
@@ -72,11 +81,15 @@ def _ready(setting: Setting, mark: str) -> tuple[Engine, TrainState]:
     dtype = precision_of(config.precision, setting.device)
     optimizer = optimizer_of(config, setting.model.parameters(), dtype)
     with setting.ranks.first_alone():
+        if setting.ranks.writes:
+            forget_unless_whole(setting.folder, config.steps)
         found = load_state(setting.folder, setting.model, optimizer, mark)
         if setting.ranks.writes:
             _prepare(setting.folder, found)
     if found:
         log.info("resuming after step %d of %d", found.step, config.steps)
+        if found.step == config.steps:
+            log.info("nothing is left to train; to train it again, delete %s first", setting.folder)
     if config.compile:
         setting.model.compile(dynamic=True)
     model = setting.ranks.parallel(setting.model, setting.device)
