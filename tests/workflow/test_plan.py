@@ -170,8 +170,11 @@ def test_a_working_folder_with_a_study_of_its_own_uses_that(workshop, tmp_path_f
 
 
 @pytest.mark.parametrize("called_from_a_shell", [True, False])
-def test_a_profile_lies_where_snakemake_was_called(workshop, tmp_path, monkeypatch, called_from_a_shell) -> None:
+def test_a_profile_lies_where_snakemake_was_called(
+    workshop, tmp_path_factory, monkeypatch, called_from_a_shell
+) -> None:
     """A shell tells where that is, for work elsewhere; who starts a process in another folder does not."""
+    tmp_path = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.setenv("PWD", str(workshop.folder if called_from_a_shell else tmp_path))
     elsewhere = ["--directory", str(tmp_path)] if called_from_a_shell else []
     done = workshop.snakemake("-n", "all", "--profile", "slurm", *elsewhere)
@@ -183,10 +186,11 @@ def test_no_profile_can_be_asked_for(workshop, monkeypatch) -> None:
     assert workshop.snakemake("-n", "all", "--profile", "none").returncode == 0
 
 
-def test_a_profile_is_found_where_no_shell_tells_the_place_of_the_call(workshop, tmp_path, monkeypatch) -> None:
+def test_a_profile_is_found_where_no_shell_tells_the_place_of_the_call(workshop, tmp_path_factory, monkeypatch) -> None:
     monkeypatch.setenv("PWD", "/nowhere")
-    (tmp_path / "slurm").mkdir()
-    done = workshop.snakemake("-n", "all", "--profile", "slurm", "--directory", str(tmp_path))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "slurm").mkdir()
+    done = workshop.snakemake("-n", "all", "--profile", "slurm", "--directory", str(elsewhere))
     assert done.returncode == 0 and "rule train:" in done.stdout, done.stderr
 
 
