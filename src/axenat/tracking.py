@@ -10,8 +10,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -206,9 +206,22 @@ def _experiment(client: "MlflowClient") -> str:
     return str(found.experiment_id)
 
 
-def _creating_tables(uri: str) -> AbstractContextManager[None]:
-    """Processes that create the tables of a fresh database at the same time break it."""
+@contextmanager
+def _creating_tables(uri: str) -> Iterator[None]:
+    """Processes that create the tables of a fresh database at the same time break it, and so does one that is killed
+    meanwhile: they are made in a file beside it, which takes its place when all of them are there."""
     scheme, _, path = uri.partition(":///")
     if not scheme.startswith("sqlite") or not path:
-        return nullcontext()
-    return alone(path.partition("?")[0] + ".lock", patience=LOCK_SECONDS)
+        yield
+        return
+    place = Path(path.partition("?")[0])
+    with alone(f"{place}.lock", patience=LOCK_SECONDS):
+        if not place.exists() or not place.stat().st_size:
+            beside = place.with_name(f".{place.name}.new")
+            for left in (beside, beside.with_name(f"{beside.name}-journal")):
+                left.unlink(missing_ok=True)
+            _client(f"{scheme}:///{beside}").search_experiments(max_results=1)
+            with beside.open("rb") as stream:
+                os.fsync(stream.fileno())
+            beside.replace(place)
+        yield

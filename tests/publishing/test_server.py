@@ -154,3 +154,20 @@ def test_four_jobs_starting_on_a_fresh_database_all_tell_their_story(tmp_path, m
     for name in names:
         lines = read_lines(tmp_path / "results/runs" / name / "history.jsonl")
         assert len(Store().curve(name, "valid/loss")) == len(lines)
+
+
+def test_a_job_that_is_killed_while_it_creates_a_fresh_database_leaves_no_half_of_it(tmp_path, monkeypatch) -> None:
+    """As a training that ends before its follower has come so far, on a machine with much to do."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]))
+    make_run(tmp_path / "results", "one", [3.0, 2.0])
+    with subprocess.Popen([sys.executable, "-c", STARTER, "one"], text=True, stdin=subprocess.PIPE) as job:
+        assert job.stdin is not None
+        job.stdin.write("go\n")
+        job.stdin.flush()
+        wait_until(lambda: any(path.stat().st_size > 50_000 for path in tmp_path.glob(".mlflow.db.new")))
+        job.kill()
+    assert not (tmp_path / "mlflow.db").exists()
+    send("one")
+    assert "one" in Store().runs() and not [*tmp_path.glob(".mlflow.db*")]
