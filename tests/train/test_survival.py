@@ -100,7 +100,7 @@ def test_a_signal_to_the_whole_job_with_its_workers_is_taken_as_well(data, expec
     assert run.train("--workers", "2")[0] == 0
     assert run.outcome() == expected
     code, said = run.train()
-    assert code == 0 and "is trained already; delete its best.json to train it again" in said
+    assert code == 0 and "is trained already; delete its best.json and checkpoints to train it again" in said
     assert run.outcome() == expected
 
 
