@@ -39,7 +39,7 @@ setup: .venv/installed
 	@touch $@
 
 clean-results:
-	rm -rf results logs data .snakemake mlflow.db mlflow.db.lock mlruns
+	rm -rf results logs slurm_logs data .snakemake mlflow.db mlflow.db.lock .mlflow.db.new* mlruns
 
 help:
 	@sed -n '1s/# //p' Makefile
