@@ -226,7 +226,8 @@ def test_what_cannot_be_registered_is_one_sentence(folder, capsys, monkeypatch) 
     with pytest.raises(UserError, match=r"untuned/tuned.json: no such file"):
         send(capsys, "untuned")
     shutil.rmtree(untuned)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    with pytest.raises(UserError, match=r"^MLflow did not take the models \(.*\); register again later$"):
+    with pytest.raises(UserError, match=r"^MLflow did not take the models \(.*\); register again later$") as caught:
         send(capsys, "first.5")
+    assert "secret" not in str(caught.value)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from axenat.evaluate.comparisons import CHOICE_KEYS
-from axenat.files import UserError, read_record, read_yaml
+from axenat.files import UserError, read_record
+from axenat.publishing.study import data_version
 from axenat.serving.candidate import candidate
 from axenat.serving.pinned import why_unpinned
 from axenat.serving.registry import register
-from axenat.tracking import Tracker, tracking_uri
+from axenat.tracking import Tracker, reason_of, tracking_uri
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +35,7 @@ def main(args: argparse.Namespace) -> None:
     runs = [run for run in args.runs or tuned if run not in _passed_over(choices)]
     if not runs:
         raise UserError(f"{args.results}/runs: no run is tuned yet; there is nothing to register")
-    pin = args.data.with_name(f"{args.data.name}.dvc")
-    version = read_yaml(pin)["outs"][0]["md5"] if pin.exists() else None
+    version = data_version(args.data.with_name(f"{args.data.name}.dvc"))
     candidates = [candidate(args.results / "runs" / run, args.data, version) for run in runs]
     try:
         for sentence in register(Tracker(tracking_uri()), candidates, why_unpinned):
@@ -43,8 +43,7 @@ def main(args: argparse.Namespace) -> None:
     except UserError:
         raise
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(f"MLflow did not take the models ({reason}); register again later") from error
+        raise UserError(f"MLflow did not take the models ({reason_of(error)}); register again later") from None
 
 
 def _passed_over(choices: Sequence[Path]) -> set[str]:
