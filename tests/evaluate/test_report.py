@@ -232,7 +232,7 @@ def test_examples_put_the_outputs_of_the_chosen_runs_under_one_source(study: Stu
 
 
 def test_the_page_is_the_same_whatever_the_clock_says_and_the_host_is_called(study: StudyRecord) -> None:
-    passing = {"host": "elsewhere", "slurm_job": "7"}
+    passing = {"host": "elsewhere", "processor": "elsewhere", "slurm_job": "7"}
     runs = [replace(run, provenance={**(run.provenance or {}), **passing}) for run in study.runs]
     other = replace(study, speed={}, runs=runs)
     pages = [render_report(one, tables_of(one), drawn(one)) for one in (study, other)]

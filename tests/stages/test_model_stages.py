@@ -219,6 +219,7 @@ def test_training_leaves_its_history_its_best_checkpoints_and_where_it_came_from
     made = read_json(folder / "provenance.json")
     assert made["packages"]["torch"] == torch.__version__
     assert made["train_ids_sha256"] and made["device"] == "cpu"
+    assert torch.backends.cpu.get_cpu_capability() in made["processor"]
 
 
 @each_run

@@ -24,7 +24,7 @@ from axenat.evaluate.verdicts import verdicts
 
 MAX_EXAMPLES = 8  # of each corpus
 CLOCK = "speed"  # the table of what a clock said
-PASSING = ("host", "slurm_job")  # facts of a run that are others each time
+PASSING = ("host", "processor", "slurm_job")  # facts of a run that may be others each time
 APART = ("training", "alignment", "corpora")  # items with a section of their own
 
 

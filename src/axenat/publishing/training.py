@@ -66,7 +66,7 @@ def tags_of(folder: Path, stage: str) -> dict[str, Any]:
     return {
         "run": config["run"], "stage": stage, "corpus": config["corpus"], "objective": config["objective"]["name"],
         "target_side": config["target_side"], "mlflow.source.git.commit": made.get("commit"),
-        "dirty": made.get("dirty"), "host": made.get("host"), "slurm_job": job,
+        "dirty": made.get("dirty"), "host": made.get("host"), "processor": made.get("processor"), "slurm_job": job,
         **(_logs(folder, config["run"], job) if stage == "train" else {}),
     }  # fmt: skip
 

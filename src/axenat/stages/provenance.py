@@ -23,6 +23,7 @@ def provenance(device: torch.device, data: Path) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
         "machine": platform.machine(),
+        "processor": processor(),
         "host": platform.node(),
         "cpus": os.cpu_count(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
@@ -30,6 +31,16 @@ def provenance(device: torch.device, data: Path) -> dict[str, Any]:
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "train_ids_sha256": sha256_of(data),
     }
+
+
+def processor() -> str:
+    """Name and instructions in use: another kind rounds otherwise, and a training makes much of it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not on Linux
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.processor()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def _git(*arguments: str) -> str | None:
