@@ -109,6 +109,25 @@ def test_a_stage_tells_first_which_job_of_slurm_it_is(stage, monkeypatch, caplog
     assert caplog.messages == ["job 17 of Slurm, on n1", "at work"]
 
 
+def test_a_task_of_an_array_is_called_as_its_log_is(stage, monkeypatch, caplog) -> None:
+    stage(lambda args: None)
+    for name, value in (("SLURM_JOB_ID", "18"), ("SLURM_ARRAY_JOB_ID", "17"), ("SLURM_ARRAY_TASK_ID", "2")):
+        monkeypatch.setenv(name, value)
+    with caplog.at_level(logging.INFO):
+        assert cli.main(["score"]) == 0
+    assert caplog.messages[0].startswith("job 17_2 of Slurm")
+
+
+def test_without_the_modules_of_its_site_a_job_says_so_and_does_nothing(stage, monkeypatch, capsys) -> None:
+    stage(lambda args: pytest.fail("it has begun"))
+    monkeypatch.setenv("AXENAT_NO_MODULES", "module load cuda failed")
+    assert cli.main(["score"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "axenat score: module load cuda failed on this node; correct modules in config/site.yaml\n"
+    )
+
+
 def test_a_mistake_of_ours_keeps_its_traceback(stage) -> None:
     stage(fail_with(ZeroDivisionError()))
     with pytest.raises(ZeroDivisionError):

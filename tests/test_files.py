@@ -238,6 +238,17 @@ def test_a_lock_is_held_by_one_at_a_time_and_ends_with_its_holder(tmp_path) -> N
     holder.wait()
 
 
+def test_a_file_system_without_locks_is_one_sentence(tmp_path, monkeypatch) -> None:
+    def flock(*words: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(files.fcntl, "flock", flock)
+    for patience in (None, 0):
+        words = "lock: this file system has no locks; mount it with them"
+        with pytest.raises(UserError, match=words), alone(tmp_path / "lock", patience=patience):
+            pass
+
+
 def test_a_full_disk_is_one_sentence_with_file_and_advice_and_other_errors_pass() -> None:
     for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         with (

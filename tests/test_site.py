@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from axenat.files import UserError, read_yaml, write_text, write_yaml
 from axenat.records import ConfigError
 from axenat.resources import RESUMED, STAGES, Ask, resources_of
-from axenat.site import FILE, SIGNS, VARIABLE, WARNING_SECONDS, Site, in_snakemake, read_site
+from axenat.site import FILE, NO_MODULES, SIGNS, VARIABLE, WARNING_SECONDS, Site, in_snakemake, read_site
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "site.example.yaml"
 GPUS = Ask(gpus=16, nodes=2, cpus=4)
@@ -103,12 +103,23 @@ def test_a_folder_in_place_of_the_file_is_refused() -> None:
         read_site()
 
 
-def test_a_node_without_modules_says_so() -> None:
-    assert not set(Site(modules=("cuda",)).prefix) & set("{}"), "which Snakemake would fill in"
-    words = ["bash", "-c", f"set -eu; {Site(modules=('cuda',)).prefix} echo never"]
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        ("", "there is no module command, and no $MODULESHOME"),
+        ("module() { return 1; };", "module load cuda/12.8 gcc failed"),
+        ('module() { echo "$@"; };', ""),
+    ],
+    ids=["none", "failed", "loaded"],
+)
+def test_a_node_without_its_modules_leaves_it_to_the_command_to_say_so(before, why) -> None:
+    """Whose words are in its log, which Snakemake shows."""
+    prefix = Site(modules=("cuda/12.8", "gcc")).prefix
+    assert not set(prefix) & set("{}"), "which Snakemake would fill in"
+    words = ["bash", "-c", f'set -euo pipefail; {before} {prefix} echo "because:${{{NO_MODULES}:-}}"']
     done = subprocess.run(words, capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("axenat: the site asks for modules, and this node has none")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == (["load cuda/12.8 gcc"] if not why else []) + [f"because:{why}"]
 
 
 def test_what_is_wrong_with_its_resources_is_told_with_the_name_of_the_file(monkeypatch) -> None:
@@ -152,6 +163,22 @@ def test_memory_and_time_grow_with_the_attempt_up_to_what_the_site_allows(first,
     for value, later in zip(grown(ask, site, attempt), grown(ask, site, attempt + 1), strict=True):
         assert value <= later
     assert grown(ask, site, 1) == (first, first)
+
+
+def test_no_attempt_asks_for_more_than_its_partition_has() -> None:
+    """It would be refused, or wait for ever. Slurm is asked only when it matters."""
+    asked_for = []
+
+    def room(partition: str | None) -> tuple[int | None, int | None]:
+        asked_for.append(partition)
+        return 240, 7_000
+
+    asked = in_snakemake("score", Ask(mem_mb=4_000, runtime=200), Site(partition="cpu"), room)
+    assert [asked[key](None, attempt=1) for key in ("mem_mb", "runtime")] == [4_000, 200] and not asked_for
+    assert [asked[key](None, attempt=3) for key in ("mem_mb", "runtime")] == [7_000, 240]
+    assert set(asked_for) == {"cpu"}
+    tighter = in_snakemake("score", Ask(mem_mb=4_000), Site(most_mem_mb=5_000), room)
+    assert tighter["mem_mb"](None, attempt=2) == 5_000
 
 
 @pytest.mark.parametrize("stage", STAGES)

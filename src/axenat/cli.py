@@ -14,6 +14,7 @@ from types import FrameType
 from typing import NoReturn
 
 from axenat.files import DISK_FULL, UserError
+from axenat.site import NO_MODULES, site_file
 
 # In the order of the pipeline; each is a module of axenat.stages.
 STAGES = {
@@ -92,6 +93,9 @@ def _run(argv: list[str]) -> int:
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     _tell_job()
+    if lacking := os.environ.get(NO_MODULES):
+        print(f"axenat {stage}: {lacking} on this node; correct modules in {site_file()}", file=sys.stderr)
+        return 2
     module = importlib.import_module(f"axenat.stages.{stage}")
     parser = _Parser(prog=f"axenat {stage}", description=module.__doc__)
     module.add_arguments(parser)
@@ -117,7 +121,9 @@ def _tell_job() -> None:
     """Of Slurm. Snakemake shows the logs of a failed job up to the first that is empty, and Slurm's own comes last: it
     has the reason why a stage was killed that had said nothing yet."""
     of_many = {"AXENAT_LAUNCHED", "RANK"} & os.environ.keys()  # who started them has told
-    if (job := os.environ.get("SLURM_JOB_ID")) and not of_many and sys.stderr and not sys.stderr.isatty():
+    words = [os.environ.get(f"SLURM_ARRAY_{part}_ID") for part in ("JOB", "TASK")]  # as its log is called
+    job = "_".join(filter(None, words)) or os.environ.get("SLURM_JOB_ID")
+    if job and not of_many and sys.stderr and not sys.stderr.isatty():
         logging.info("job %s of Slurm, on %s", job, os.environ.get("SLURMD_NODENAME", "this node"))
 
 

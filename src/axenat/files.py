@@ -15,6 +15,7 @@ from typing import IO, Any
 import yaml
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 class UserError(Exception):
@@ -98,10 +99,16 @@ def alone(lock: str | Path, *, patience: float | None = None) -> Iterator[None]:
     """
     Path(lock).parent.mkdir(parents=True, exist_ok=True)
     with Path(lock).open("w") as stream:
-        if patience is None:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        else:
-            _lock_within(stream, patience)
+        try:
+            if patience is None:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            else:
+                _lock_within(stream, patience)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            words = "this file system has no locks; mount it with them (Lustre: -o flock), or work in another folder"
+            raise UserError(f"{lock}: {words}") from None
         yield
 
 

@@ -7,7 +7,7 @@ config/site.example.yaml explains every key.
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from axenat.resources import RESUMED, Ask, Resources, resources_of
 
 FILE, VARIABLE = "config/site.yaml", "AXENAT_SITE"
 REPOSITORY = Path(__file__).parents[2]
+NO_MODULES = "AXENAT_NO_MODULES"  # in the environment of a job: why it has none of those that the site asks for
 DAY = 1_440  # minutes; no job that is tried again asks for more by itself
 # Beside letters and digits, what may reach a command line of Slurm or a shell.
 SIGNS = {
@@ -83,12 +84,12 @@ class Site:
         if not self.modules:
             return ""
         loads = " ".join(map(shlex.quote, self.modules))
-        lost = (
-            "echo 'axenat: the site asks for modules, and this node has none: no module command, no $MODULESHOME' >&2"
-        )
         found = 'type -t module > /dev/null || source "$MODULESHOME/init/bash" 2> /dev/null'
-        # Without braces, which Snakemake would fill in.
-        return f"set +u; if {found}; then true; else {lost}; exit 1; fi; module load {loads}; set -u; "
+        # The command refuses to go on without them, since what it says is in its log, which Snakemake shows; what is
+        # said before it is not. Without braces, which Snakemake would fill in.
+        failed = f"export {NO_MODULES}='module load {loads} failed'"
+        lost = f"export {NO_MODULES}='there is no module command, and no $MODULESHOME'"
+        return f"set +u; if {found}; then module load {loads} || {failed}; else {lost}; fi; set -u; "
 
 
 def site_file() -> str:
@@ -116,15 +117,19 @@ def read_site(root: str | Path = REPOSITORY) -> Site:
 
 
 Growing = Callable[..., int]
+# Minutes and megabytes that a job can be given in a partition, as far as they are known.
+Room = Callable[[str | None], tuple[int | None, int | None]]
 
 
-def in_snakemake(stage: str, ask: Ask, site: Site) -> dict[str, Any]:
-    """Resources of a rule as Snakemake and its Slurm plugin name them; memory and time grow with each attempt."""
+def in_snakemake(stage: str, ask: Ask, site: Site, room: Room = lambda partition: (None, None)) -> dict[str, Any]:
+    """Resources of a rule as Snakemake and its Slurm plugin name them; memory and time grow with each attempt, but not
+    beyond what the site and its partition have: such a job would be refused, or wait for ever."""
+    partition = (site.gpu_partition if ask.gpus else None) or site.partition
     asked: dict[str, Any] = {
-        "mem_mb": _growing(ask.mem_mb, site.most_mem_mb),
-        "runtime": _growing(ask.runtime, site.most_runtime or DAY),
+        "mem_mb": _growing(ask.mem_mb, lambda: (site.most_mem_mb, room(partition)[1])),
+        "runtime": _growing(ask.runtime, lambda: (site.most_runtime or DAY, room(partition)[0])),
         "slurm_account": site.account,
-        "slurm_partition": (site.gpu_partition if ask.gpus else None) or site.partition,
+        "slurm_partition": partition,
         "constraint": (site.gpu_constraint if ask.gpus else None) or site.constraint,
         "qos": site.qos,
         **(_gpus(ask, site) if ask.gpus else {}),
@@ -146,6 +151,10 @@ def _gpus(ask: Ask, site: Site) -> dict[str, Any]:
     return {"gpu": ask.gpus, "tasks_per_gpu": 1, **model}
 
 
-def _growing(first: int, most: int | None) -> Growing:
-    """`attempt` is what Snakemake calls it."""
-    return lambda wildcards, attempt: min(attempt * first, max(first, most or attempt * first))
+def _growing(first: int, limits: Callable[[], Iterable[int | None]]) -> Growing:
+    """`attempt` is what Snakemake calls it; Slurm is asked for limits only when they matter."""
+    return lambda wildcards, attempt: first if attempt == 1 else max(first, within(attempt * first, *limits()))
+
+
+def within(value: int, *limits: int | None) -> int:
+    return min([value, *(limit for limit in limits if limit is not None)])

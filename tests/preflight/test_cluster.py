@@ -6,7 +6,7 @@ import pytest
 
 from axenat.files import UserError, write_yaml
 from axenat.preflight import cluster
-from axenat.preflight.cluster import check_cluster, refuse_problems, require_plugin
+from axenat.preflight.cluster import check_cluster, profile_named, refuse_problems, require_plugin
 from axenat.preflight.findings import ok, problem, warning
 from axenat.resources import Ask
 from axenat.site import Site
@@ -91,13 +91,31 @@ def test_no_cluster_is_a_problem_and_no_profile_a_sentence(tmp_path, slurm) -> N
 def test_a_missing_plugin_is_a_problem_and_the_profile_itself_says_so_in_a_sentence(slurm, monkeypatch, capsys) -> None:
     slurm(sinfo="cpu*\n", sacctmgr="lab\n")
     require_plugin()
-    monkeypatch.setattr(cluster, "PLUGIN", "snakemake-executor-plugin-missing")
+    monkeypatch.setattr(cluster, "PLUGINS", ("snakemake-executor-plugin-missing",))
     missing = "the plugin snakemake-executor-plugin-missing is not installed"
     assert found(OURS)[0] == ("problem", missing)
     with pytest.raises(SystemExit) as ended:
         require_plugin()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith(f"axenat: Slurm: {missing}; pip install ")
+
+
+def test_a_profile_is_found_where_snakemake_finds_it(tmp_path, monkeypatch) -> None:
+    """Here, in the repository of a folder elsewhere, and among those of the user."""
+    monkeypatch.chdir(tmp_path)
+    assert profile_named("none") is None
+    assert profile_named("slurm").resolve() == OURS.resolve()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    write_yaml(tmp_path / "home/snakemake/mine/config.yaml", {"executor": "slurm"})
+    assert profile_named("mine") == tmp_path / "home/snakemake/mine/config.yaml"
+    assert profile_named("nobodys") == Path("nobodys"), "which is then refused in a sentence"
+    write_yaml(tmp_path / "slurm/config.yaml", {})
+    assert profile_named("slurm") == Path("slurm")
+
+
+def test_accounts_are_compared_as_slurm_does(slurm) -> None:
+    slurm(sinfo="cpu*\n", sacctmgr="nlp\n", nodes={"cpu": "9 99 99000 (null) infinite\n"})
+    assert [one.level for one in check_cluster(OURS, Site(account="NLP"), {"score": Ask()})] == ["ok"] * 3
 
 
 def test_a_profile_without_slurm_asks_for_no_cluster(tmp_path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.preflight.nodes import Nodes, check_features, check_nodes, gpus_in, minutes_of, nodes_of, slurm_lines
+from axenat.preflight.nodes import check_features, check_nodes, gpus_in, limits_of, minutes_of, nodes_of, slurm_lines
 from axenat.resources import Ask
 from axenat.site import Site
 
@@ -80,14 +80,36 @@ def test_gpus_of_a_node_are_counted_whatever_their_model(gres, number) -> None:
     assert gpus_in(gres) == number
 
 
-def test_the_largest_nodes_of_a_partition_count_and_all_of_them(slurm) -> None:
-    slurm(nodes={"main": "3 16 64000 (null) 4:00:00\n1 64+ 512000+ gpu:4 1-00:00:00\n"})
-    assert nodes_of("main") == Nodes(number=4, cpus=64, mem_mb=512_000, gpus=4, runtime=1_440)
+def test_of_nodes_that_differ_one_kind_must_have_all_that_is_asked_for(slurm) -> None:
+    """Ten with many cores and no GPU, one with GPUs and few cores."""
+    slurm(nodes={"main": "10 128 64000 (null) infinite\n1 16 500000 gpu:a100:8 infinite\n"})
+    asks = {"score": Ask(cpus=128), "train": Ask(gpus=8, cpus=2), "download": Ask(mem_mb=500_000)}
+    assert found(asks) == [("ok", "every job fits on those of main")]
+    for ask, words in (
+        (Ask(gpus=16, nodes=2, cpus=2), "2 nodes are asked for, at most 1 are there that have all of 16 cores"),
+        (Ask(gpus=8, cpus=16), "at most 0 are there that have all of 128 cores, 2000 MB and 8 GPUs in partition main"),
+        (Ask(cpus=17, mem_mb=64_001), "at most 0 are there that have all of 17 cores, 64001 MB in partition main"),
+        (Ask(cpus=129), "129 cores a node are asked for, at most 128 are there in partition main"),
+    ):  # fmt: skip
+        ((level, said),) = found({"train": ask})
+        assert level == "problem" and words in said
 
 
-def test_there_is_a_limit_only_if_every_row_has_one(slurm) -> None:
-    slurm(nodes={"main": "3 16 64000 (null) 4:00:00\n1 16 64000 (null) infinite\n"})
-    assert nodes_of("main").runtime is None
+def test_gpus_of_another_model_do_not_count(slurm) -> None:
+    slurm(nodes={"main": "1 16 64000 gpu:a100:8(S:0-1) infinite\n"})
+    assert found({"train": Ask(gpus=8)}, Site(gpu_model="a100")) == [("ok", "every job fits on those of main")]
+    words = "8 GPUs (h100) a node are asked for, at most 0 are there in partition main"
+    assert found({"train": Ask(gpus=8)}, Site(gpu_model="h100")) == [("problem", f"train: {words}")]
+
+
+def test_a_job_can_be_given_what_the_largest_nodes_and_the_longest_limit_allow(slurm) -> None:
+    differ = "3 16 64000 (null) 4:00:00\n1 64+ 512000+ gpu:4 1-00:00:00\n"
+    slurm(sinfo="a\nmain*\n", nodes={"main": differ, "a": "1 1 1000 (null) infinite\n"})
+    limits_of.cache_clear()
+    assert limits_of("main") == limits_of(None) == (1_440, 512_000), "the default, if none is named"
+    assert limits_of("a") == (None, 1_000) and limits_of("a,main") == (None, 512_000)
+    assert limits_of("b") == (None, None)
+    limits_of.cache_clear()
 
 
 def test_what_fills_a_partition_fits(slurm) -> None:
@@ -155,7 +177,7 @@ def test_a_correction_is_asked_for_where_the_site_is(slurm, monkeypatch) -> None
 
 def test_nothing_is_claimed_where_slurm_does_not_tell(slurm) -> None:
     slurm(nodes={})
-    assert nodes_of("main") is None
+    assert nodes_of("main") == []
     assert found({"train": WHOLE}) == found({"train": WHOLE}, default=None) == []
 
 

@@ -8,7 +8,8 @@ from axenat.config import PAPER_ITEMS, TABLE_NAMES
 from axenat.corpus_config import SPLITS
 from axenat.dvc_stages import check_described
 from axenat.files import UserError, read_yaml
-from axenat.site import in_snakemake, read_site
+from axenat.preflight.nodes import limits_of
+from axenat.site import in_snakemake, read_site, within
 from axenat.study import parse_study
 
 
@@ -101,18 +102,19 @@ def cpus(stage, teacher=False):
 
 def asks(stage, teacher=False):
     """What a job of this stage asks of a cluster. No parameter: more memory makes no result stale."""
-    return in_snakemake(stage, RESOURCES.ask(stage, teacher=teacher), SITE)
+    return in_snakemake(stage, RESOURCES.ask(stage, teacher=teacher), SITE, limits_of)
 
 
 def with_input(asked, factor):
     """At least so many times the size of what is read."""
-    first, most = asked["mem_mb"], SITE.most_mem_mb or float("inf")
-    return {
-        **asked,
-        "mem_mb": lambda wildcards, input, attempt: max(
-            first(wildcards, attempt), min(most, attempt * factor * int(input.size_mb))
-        ),
-    }
+    first = asked["mem_mb"]
+
+    def mem_mb(wildcards, input, attempt):
+        there = limits_of(asked.get("slurm_partition")).mem_mb if attempt > 1 else None
+        read = within(attempt * factor * int(input.size_mb), SITE.most_mem_mb, there)
+        return max(first(wildcards, attempt), read)
+
+    return {**asked, "mem_mb": mem_mb}
 
 
 def outputs(ending, split="test", runs=None):

@@ -10,12 +10,26 @@ from typing import Any
 
 from axenat.files import UserError, read_yaml
 from axenat.preflight.findings import Finding, ok, problem, warning
-from axenat.preflight.nodes import check_features, check_nodes, slurm_lines
+from axenat.preflight.nodes import check_features, check_nodes, default_partition, partitions, slurm_lines
 from axenat.resources import Ask
-from axenat.site import Site, site_file
+from axenat.site import REPOSITORY, Site, site_file
 
 PLUGIN = "snakemake-executor-plugin-slurm"
-INSTALL = f"pip install {PLUGIN}, in the environment of Snakemake"
+PLUGINS = (PLUGIN, f"{PLUGIN}-jobstep")  # the second one starts the command inside a job
+INSTALL = f"pip install --constraint constraints.txt {PLUGIN}, in the environment of Snakemake"
+
+
+def profile_named(name: str) -> Path | None:
+    """Where Snakemake finds it; in a folder of `--directory` those of the repository count too. None: no profile."""
+    if name == "none":
+        return None
+    for place in (Path(name), REPOSITORY / name):
+        if place.exists():
+            return place
+    from snakemake.cli import get_profile_dir  # takes a second
+
+    found = get_profile_dir(name)
+    return found[1] if found else Path(name)
 
 
 def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterator[Finding]:
@@ -24,32 +38,33 @@ def check_cluster(profile: Path, site: Site, asks: Mapping[str, Ask]) -> Iterato
     if settings.get("executor") != "slurm":
         yield ok("profile", f"{profile} has executor {settings.get('executor', 'local')}")
         return
-    if not _has_plugin():
-        yield problem("Slurm", f"the plugin {PLUGIN} is not installed", INSTALL)
+    for plugin in _missing_plugins():
+        yield problem("Slurm", f"the plugin {plugin} is not installed", INSTALL)
     if shutil.which("sbatch") is None:
         yield problem("Slurm", "there is no sbatch on the path", "run on a login node of the cluster")
         return
-    listed = slurm_lines("sinfo", "--noheader", "--format=%P")
+    listed = partitions()
     if not listed:
         yield problem("Slurm", "sinfo names no partition", "ask whether the cluster is up: sinfo; scontrol ping")
         return
-    partitions = _partitions(settings, site, listed)
-    yield partitions
+    known = _partitions(settings, site, listed)
+    yield known
     yield _accounts(settings, site)
-    if partitions.level == "ok":
-        default = _of_profile(settings) or _default(listed)
+    if known.level == "ok":
+        default = _of_profile(settings) or default_partition()
         yield from check_features(site, asks, default)
         yield from check_nodes(site, asks, default)
 
 
-def _has_plugin() -> bool:
-    return PLUGIN.replace("-", "_") in {module.name for module in pkgutil.iter_modules()}
+def _missing_plugins() -> list[str]:
+    there = {module.name for module in pkgutil.iter_modules()}
+    return [plugin for plugin in PLUGINS if plugin.replace("-", "_") not in there]
 
 
 def require_plugin() -> None:
     """Called from the profile, before Snakemake knows of any workflow."""
-    if not _has_plugin():
-        print(f"axenat: Slurm: the plugin {PLUGIN} is not installed; {INSTALL}", file=sys.stderr)
+    for plugin in _missing_plugins():
+        print(f"axenat: Slurm: the plugin {plugin} is not installed; {INSTALL}", file=sys.stderr)
         sys.exit(2)
 
 
@@ -84,11 +99,6 @@ def _of_profile(settings: Mapping[str, Any]) -> str | None:
     return defaults.get("slurm_partition") if isinstance(defaults, Mapping) else None
 
 
-def _default(listed: list[str]) -> str | None:
-    """Of the cluster, which sinfo marks."""
-    return next((name.rstrip("*") for name in listed if name.endswith("*")), None)
-
-
 def _partitions(settings: Mapping[str, Any], site: Site, listed: list[str]) -> Finding:
     known = {name.rstrip("*") for name in listed}
     lists = _named(settings, "slurm_partition", site.partition, site.gpu_partition)
@@ -99,7 +109,7 @@ def _partitions(settings: Mapping[str, Any], site: Site, listed: list[str]) -> F
         return problem("Slurm", words, f"correct partition or gpu_partition in {site_file()}")
     if named:
         return ok("Slurm", f"partition {', '.join(sorted(named))}")
-    default = _default(listed)
+    default = default_partition()
     if default is None:
         fix = f"name one of {', '.join(sorted(known))} as partition in {site_file()}"
         return problem("Slurm", "no partition is named, and the cluster has no default", fix)
@@ -113,7 +123,7 @@ def _accounts(settings: Mapping[str, Any], site: Site) -> Finding:
     if not mine:
         found = f"account {', '.join(sorted(named)) or 'not named'}; the cluster does not tell those of {user}"
         return ok("account", found)
-    unknown = sorted(named - mine)
+    unknown = sorted(name for name in named if name.lower() not in map(str.lower, mine))  # as Slurm compares them
     if unknown:
         found = f"{user} has no account {', '.join(unknown)}, but {', '.join(sorted(mine))}"
         return problem("account", found, f"correct account in {site_file()}")

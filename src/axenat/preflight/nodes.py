@@ -1,10 +1,12 @@
 """Has a partition nodes that are large enough? A job that fits on none waits for ever, and says so nowhere."""
 
+import functools
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from axenat.preflight.findings import Finding, ok, problem
 from axenat.resources import Ask
@@ -15,18 +17,18 @@ SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The largest of a partition, and how many there are."""
+    """Some of a partition that are alike."""
 
     number: int
     cpus: int
     mem_mb: int
-    gpus: int
+    gres: str
     runtime: int | None  # minutes; None: no limit
 
 
 def check_nodes(site: Site, asks: Mapping[str, Ask], default: str | None) -> Iterator[Finding]:
     """`asks` by a name that a person knows; those of different jobs that are alike are told once."""
-    nodes: dict[str, Nodes | None] = {}
+    nodes: dict[str, list[Nodes]] = {}
     complaints: dict[str, list[str]] = {}
     for name, ask in asks.items():
         partition = (site.gpu_partition if ask.gpus else None) or site.partition or default
@@ -36,8 +38,8 @@ def check_nodes(site: Site, asks: Mapping[str, Ask], default: str | None) -> Ite
         for one in partition.split(","):
             if one not in nodes:
                 nodes[one] = nodes_of(one)
-            there = nodes[one]
-            found.append([f"{complaint} in partition {one}" for complaint in _too_much(ask, there)] if there else [])
+            too_much = _too_much(ask, nodes[one], site.gpu_model) if nodes[one] else ()
+            found.append([f"{complaint} in partition {one}" for complaint in too_much])
         if all(found):  # of several, Slurm takes the first that has room
             for complaint in chain.from_iterable(found):
                 complaints.setdefault(complaint, []).append(name)
@@ -67,36 +69,64 @@ def check_features(site: Site, asks: Mapping[str, Ask], default: str | None) -> 
             yield problem("Slurm", found + (", ".join(sorted(known)) or "none"), fix)
 
 
-def _too_much(ask: Ask, nodes: Nodes) -> Iterator[str]:
-    share = ask.ranks // ask.nodes
-    for asked, there, what in (
-        (ask.nodes, nodes.number, "nodes"),
-        (share * ask.cpus, nodes.cpus, "cores a node"),
-        (ask.mem_mb, nodes.mem_mb, "MB a node"),
-        (ask.gpus // ask.nodes, nodes.gpus, "GPUs a node"),
-        (ask.runtime, nodes.runtime or ask.runtime, "minutes"),
-    ):
-        if asked > there:
-            yield f"{asked} {what} are asked for, at most {there} are there"
+def _too_much(ask: Ask, there: Sequence[Nodes], model: str | None) -> Iterator[str]:
+    """What no node has; or else, how many have all of it together."""
+    gpus, cores = ask.gpus // ask.nodes, ask.ranks // ask.nodes * ask.cpus
+    kind = f"GPUs ({model})" if model else "GPUs"
+    needs: tuple[tuple[int, str, Callable[[Nodes], int]], ...] = (
+        (cores, "cores a node", lambda nodes: nodes.cpus),
+        (ask.mem_mb, "MB a node", lambda nodes: nodes.mem_mb),
+        (gpus, f"{kind} a node", lambda nodes: gpus_in(nodes.gres, model)),
+        (ask.runtime, "minutes", lambda nodes: nodes.runtime or ask.runtime),
+    )
+    lacking = [(asked, what, most) for asked, what, has in needs if asked > (most := max(map(has, there)))]
+    for asked, what, most in lacking:
+        yield f"{asked} {what} are asked for, at most {most} are there"
+    able = sum(nodes.number for nodes in there if all(asked <= has(nodes) for asked, _, has in needs))
+    if not lacking and ask.nodes > able:
+        all_of_it = "" if able == sum(nodes.number for nodes in there) else (
+            f" that have all of {cores} cores, {ask.mem_mb} MB{f' and {gpus} {kind}' if gpus else ''}"
+        )  # fmt: skip
+        yield f"{ask.nodes} nodes are asked for, at most {able} are there{all_of_it}"
 
 
-def nodes_of(partition: str) -> Nodes | None:
-    """None if Slurm does not tell."""
+def nodes_of(partition: str) -> list[Nodes]:
+    """Each kind of them; none if Slurm does not tell."""
     # Exactly: of nodes that differ, sinfo would tell the least.
     words = ("sinfo", "--noheader", "--exact", f"--partition={partition}", "--format=%D %c %m %G %l")
-    rows = [line.split() for line in slurm_lines(*words)]
-    rows = [row for row in rows if len(row) == 5]
-    if not rows:
-        return None
-    numbers, cpus, memory, gres, limits = zip(*rows, strict=True)
-    runtimes = [minutes_of(limit) for limit in limits]
-    return Nodes(
-        number=sum(map(_first_number, numbers)),
-        cpus=max(map(_first_number, cpus)),
-        mem_mb=max(map(_first_number, memory)),
-        gpus=max(map(gpus_in, gres)),
-        runtime=None if None in runtimes else max(minutes for minutes in runtimes if minutes is not None),
-    )
+    rows = [row for row in (line.split() for line in slurm_lines(*words)) if len(row) == 5]
+    return [
+        Nodes(_first_number(number), _first_number(cpus), _first_number(mem_mb), gres, minutes_of(limit))
+        for number, cpus, mem_mb, gres, limit in rows
+    ]
+
+
+class Limits(NamedTuple):
+    """The most that one job can be given; None: no limit, or Slurm does not tell."""
+
+    runtime: int | None = None
+    mem_mb: int | None = None
+
+
+@functools.cache
+def limits_of(partitions: str | None) -> Limits:
+    """Of the largest among them; of the cluster's default, if none is named."""
+    names = partitions.split(",") if partitions else filter(None, [default_partition()])
+    there = [nodes for name in names for nodes in nodes_of(name)]
+    if not there:
+        return Limits()
+    runtimes = [nodes.runtime for nodes in there]
+    most = None if None in runtimes else max(minutes for minutes in runtimes if minutes is not None)
+    return Limits(most, max(nodes.mem_mb for nodes in there))
+
+
+def default_partition() -> str | None:
+    """Which sinfo marks."""
+    return next((name.rstrip("*") for name in partitions() if name.endswith("*")), None)
+
+
+def partitions() -> list[str]:
+    return slurm_lines("sinfo", "--noheader", "--format=%P")
 
 
 def _first_number(text: str) -> int:
@@ -105,9 +135,10 @@ def _first_number(text: str) -> int:
     return int(match[0]) if match else 0
 
 
-def gpus_in(gres: str) -> int:
-    """`gpu:a100:4(S:0-1),ssd:1` -> 4"""
-    return sum(int(number) for number in re.findall(r"\bgpu(?::[^:,(]+)?:(\d+)", gres))
+def gpus_in(gres: str, model: str | None = None) -> int:
+    """`gpu:a100:4(S:0-1),ssd:1` -> 4, or only those of a model."""
+    found = re.findall(r"\bgpu(?::([^:,(]+))?:(\d+)", gres)
+    return sum(int(number) for kind, number in found if model in (None, kind))
 
 
 def minutes_of(limit: str) -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from axenat.files import UserError, read_mapping
 from axenat.jobs import jobs_of
 from axenat.preflight.asked import check_asked
-from axenat.preflight.cluster import check_cluster
+from axenat.preflight.cluster import check_cluster, profile_named
 from axenat.preflight.duration import check_duration
 from axenat.preflight.findings import Finding, as_list, ok
 from axenat.preflight.machine import check_machine
@@ -29,16 +29,15 @@ DEMO = Path("config/config.yaml")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--configfile", type=Path, nargs="+", default=[], help=f"as for snakemake (default: {DEMO})")
     parser.add_argument(
-        "--profile", type=Path, help="the profile that snakemake will be given, such as slurm"
+        "--profile", help="the profile that snakemake will be given, such as slurm"
         " (default: what SNAKEMAKE_PROFILE names)",
     )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> None:
     study = read_study(args.configfile)
-    named = os.environ.get("SNAKEMAKE_PROFILE")
-    profile = args.profile or (Path(named) if named else None)
-    findings = list(look_at(study, profile))
+    named = args.profile or os.environ.get("SNAKEMAKE_PROFILE")
+    findings = list(look_at(study, profile_named(named) if named else None))
     print("\n".join(as_list(findings)))
     problems = dict.fromkeys(finding.about for finding in findings if finding.level == "problem")
     if problems:
