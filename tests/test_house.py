@@ -35,6 +35,7 @@ FLOORS = [
         "dvc_stages",
         "dvc_command",
         "dvc_lock",
+        "notes",
     },
     {"data", "model", "losses"},
     {"objectives"},

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from axenat.dvc_command import dvc
-from axenat.files import read_mapping, require
+from axenat.files import UserError, read_mapping, require
+from axenat.notes import was_written_since
 
 OBJECTS = Path(".dvc/cache/files/md5")
 
@@ -25,15 +26,36 @@ class Difference:
 
 def recorded(lock: Path, data: Path | None = None) -> dict[str, str]:
     """The md5 of each out by its path; of a folder with the ending `.dir`, as DVC writes it."""
+    by_stage = outs_by_stage(lock)
+    return {path: md5 for outs in by_stage.values() for path, md5 in outs.items()} | (_outs(data, data) if data else {})
+
+
+def outs_by_stage(lock: Path) -> dict[str, dict[str, str]]:
     stages = require(lock, read_mapping(lock), "stages")["stages"]
-    outs = [out for stage in stages.values() for out in stage.get("outs", [])]
-    outs += require(data, read_mapping(data), "outs")["outs"] if data else []
+    return {str(name): _outs(lock, stage) for name, stage in require(lock, stages).items()}
+
+
+def _outs(where: Path, stage: Any) -> dict[str, str]:
+    """Of a stage, or of the file that has no others."""
+    values = require(where, read_mapping(stage, "outs") if isinstance(stage, Path) else stage)
+    outs = values.get("outs", [])
+    if not isinstance(outs, list) or not all(isinstance(out, Mapping) and "path" in out for out in outs):
+        raise UserError(f"{where}: outs must be a list of paths and sums, as DVC writes it")
     return {str(out["path"]): str(out["md5"]) for out in outs if "md5" in out}
 
 
-def differences(outs: Mapping[str, str]) -> Iterator[Difference]:
-    """Of files first; a folder whose listing is in DVC's cache is told file by file, another as a whole."""
-    ignored = _ignored(path for path, md5 in outs.items() if md5.endswith(".dir"))
+def changed_by_hand(outs: Mapping[str, str]) -> list[str]:
+    """Files that are not as recorded, and that somebody has written to after the job that made them."""
+    found = differences(outs, ignored=frozenset())
+    return [one.path for one in found if one.expected and Path(one.path).is_file() and was_written_since(one.path)]
+
+
+def differences(outs: Mapping[str, str], ignored: frozenset[str] | None = None) -> Iterator[Difference]:
+    """Of files first; a folder whose listing is in DVC's cache is told file by file, another as a whole.
+
+    `ignored` are the files that DVC does not look at; None: DVC is asked."""
+    if ignored is None:
+        ignored = ignored_in(path for path, md5 in outs.items() if md5.endswith(".dir"))
     for path, expected in outs.items():
         if not expected.endswith(".dir"):
             found = md5_of(Path(path))
@@ -82,7 +104,7 @@ def _cached_listing(md5: str) -> dict[str, str] | None:
     return {row["relpath"]: row["md5"] for row in rows}
 
 
-def _ignored(folders: Iterator[str]) -> frozenset[str]:
+def ignored_in(folders: Iterable[str]) -> frozenset[str]:
     """The files in these folders that .dvcignore leaves out."""
     files = "\n".join(str(path) for folder in folders for path in Path(folder).rglob("*") if path.is_file())
     if not files:

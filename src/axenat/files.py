@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -89,6 +90,16 @@ def told_if_full(path: str | Path, advice: str) -> Iterator[None]:
         if error.errno not in DISK_FULL:
             raise
         raise UserError(f"{path}: {error.strerror}; {advice}") from None
+
+
+def without_user(text: str) -> str:
+    """Addresses without user and password."""
+    return re.sub(r"(\w://)[^/\s]*@", r"\1", text)
+
+
+def without_credentials(text: str) -> str:
+    """Fit to be shown: neither user and password of a URI, nor what follows a question mark, be it in half a URI."""
+    return re.sub(r"\?\S+", "", without_user(text))
 
 
 @contextmanager

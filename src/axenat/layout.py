@@ -1,11 +1,12 @@
 """Where every file of a study lives: the one place that spells paths for the workflow."""
 
 from pathlib import Path
+from typing import Any
 
 from axenat import needs
 from axenat.config import DecodeConfig
 from axenat.corpus_config import SPLITS
-from axenat.files import UserError, read_mapping
+from axenat.files import UserError, read_mapping, read_record
 from axenat.recipe import published
 from axenat.study import Study
 
@@ -147,6 +148,23 @@ def further_outputs(study: Study, run: str, split: str, ending: str) -> list[str
 def outputs_in(folder: Path, ending: str) -> list[Path]:
     """The files of a run's present decoding; those of an earlier one may still lie beside them."""
     return sorted(folder.glob(f"*/{_decode_name_in(folder) or '*'}.{ending}"))
+
+
+def provenance_in(folder: Path) -> dict[str, Any]:
+    """Who made the training in a run's folder, and where; empty if nobody tells."""
+    path = folder / "provenance.json"
+    made = read_record(path) if path.exists() and not is_of_another_training(folder) else {}
+    return {key: value for key, value in made.items() if key != "fingerprint"}
+
+
+def is_of_another_training(folder: Path) -> bool:
+    """Whether what DVC does not keep, provenance.json and checkpoints, is of another training than best.json: DVC puts
+    back the one, and leaves the others as they were."""
+    path, best = folder / "provenance.json", folder / "best.json"
+    if not path.exists() or not best.exists():
+        return False
+    trained = read_record(best).get("fingerprint")
+    return bool(trained) and bool(read_record(path).get("fingerprint", trained) != trained)
 
 
 def _decode_name_in(folder: Path) -> str | None:

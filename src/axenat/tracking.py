@@ -9,14 +9,14 @@ import hashlib
 import json
 import logging
 import os
-import re
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from axenat.files import UserError, alone, sha256_of
+from axenat.files import UserError, alone, sha256_of, without_credentials
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -29,7 +29,10 @@ BOUNDS = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT": "60",
 }
+# Addresses of runs would be printed with the credentials of their store.
+QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true"}
 LOCK_SECONDS = 600.0  # the tables of a fresh database take seconds, on a busy machine minutes
+TABLES = {"alembic_version", "experiments", "runs", "registered_models"}  # what every database of MLflow has
 METRICS_PER_CALL = 1000  # MLflow's own limits
 PARAMS_PER_CALL = 100
 FILES = "axenat.files"  # a tag: which files of which content a run has
@@ -65,11 +68,6 @@ def tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
 
 
-def without_credentials(text: str) -> str:
-    """Fit to be shown: neither user and password of a URI, nor what follows a question mark, be it in half a URI."""
-    return re.sub(r"\?\S+", "", re.sub(r"(\w://)[^/\s]*@", r"\1", text))
-
-
 def reason_of(error: Exception) -> str:
     """What a store said, in one line."""
     return without_credentials(" ".join(str(error).split()))[:200] or type(error).__name__
@@ -79,8 +77,9 @@ class Tracker:
     """A connection to the store, and the one experiment that all runs are in."""
 
     def __init__(self, uri: str) -> None:
-        for name, value in {**BOUNDS, "MLFLOW_DISABLE_TELEMETRY": "true"}.items():
+        for name, value in {**BOUNDS, **QUIET}.items():
             os.environ.setdefault(name, value)
+        _refuse_damaged(uri)
         with _creating_tables(uri):
             self.client = _client(uri)
             self.experiment_id = _experiment(self.client)
@@ -182,8 +181,8 @@ def _lock(folder: Path) -> Path:
 def _client(uri: str) -> "MlflowClient":
     from mlflow.tracking import MlflowClient
 
-    for name in ("alembic", "mlflow.store.db.utils"):  # they narrate the creation of tables
-        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it narrates the creation of tables
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # so does this; its errors are ours to tell
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # each retry
     return MlflowClient(tracking_uri=uri)
 
@@ -206,15 +205,46 @@ def _experiment(client: "MlflowClient") -> str:
     return str(found.experiment_id)
 
 
+def database_in(uri: str) -> Path | None:
+    """The file, if the store is one."""
+    scheme, _, path = uri.partition(":///")
+    return Path(path.partition("?")[0]) if scheme.startswith("sqlite") and path else None
+
+
+def _refuse_damaged(uri: str) -> None:
+    """MLflow would try for minutes, and end with a long account of it."""
+    place = database_in(uri)
+    reason = place and why_unusable(place)
+    if reason:
+        raise UserError(f"{place} {reason}; move it away, and `axenat publish` fills a new one from the files")
+
+
+def why_unusable(place: Path) -> str:
+    """Of a database that is there; empty if it can be read and written."""
+    if not place.exists():
+        return ""
+    if not place.is_file():
+        return "is no file"
+    if not os.access(place, os.R_OK | os.W_OK) or not os.access(place.parent, os.W_OK):
+        return "cannot be written"
+    try:
+        with closing(sqlite3.connect(place, timeout=20)) as connection:
+            tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
+    except sqlite3.OperationalError:  # others are at work on it
+        return ""
+    except sqlite3.DatabaseError as error:
+        return f"is damaged ({error})"
+    return f"lacks tables of MLflow ({', '.join(sorted(TABLES - tables))})" if tables and TABLES - tables else ""
+
+
 @contextmanager
 def _creating_tables(uri: str) -> Iterator[None]:
     """Processes that create the tables of a fresh database at the same time break it, and so does one that is killed
     meanwhile: they are made in a file beside it, which takes its place when all of them are there."""
-    scheme, _, path = uri.partition(":///")
-    if not scheme.startswith("sqlite") or not path:
+    place, scheme = database_in(uri), uri.partition(":///")[0]
+    if place is None:
         yield
         return
-    place = Path(path.partition("?")[0])
     with alone(f"{place}.lock", patience=LOCK_SECONDS):
         if not place.exists() or not place.stat().st_size:
             beside = place.with_name(f".{place.name}.new")

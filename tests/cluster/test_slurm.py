@@ -71,7 +71,7 @@ def test_the_whole_study_has_the_same_sums_as_without_slurm(slurm, tmp_path_fact
 def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_is_not(study, undisturbed) -> None:
     """SIGTERM, as before a time limit; scancel by a person; a node that dies."""
     names = ("told", "cancelled", "crashed")
-    study.write(runs=trainings(*names))
+    study.write(runs=trainings(*names), resources={"train": {"runtime": 200}})
     process = study.start(*models(*names))
     for name in names:
         wait_until(lambda name=name: study.steps(name) > 2, process)
@@ -85,9 +85,11 @@ def test_trainings_that_are_stopped_in_many_ways_end_with_the_bytes_of_one_that_
     lab.start()
     study.end(process)
     assert {name: study.model(name) == undisturbed.model("alone") for name in names} == dict.fromkeys(names, True)
-    restarts = {job["JobID"]: job["RestartCnt"] for job in squeue("JobID", "RestartCnt")}
-    assert int(restarts[told]) >= 1, "the same job once more"
+    jobs = {job["JobID"]: job for job in squeue("JobID", "RestartCnt", "TimeLimit")}
+    assert int(jobs[told]["RestartCnt"]) >= 1, "the same job once more"
     assert study.job_of("cancelled") != cancelled, "another job"
+    assert jobs[cancelled]["TimeLimit"] == "3:20:00"
+    assert jobs[study.job_of("cancelled")]["TimeLimit"] == "4:00:00", "more, but no more than the partition has"
     assert any("resuming after step" in study.log(name) for name in names)
 
 

@@ -73,10 +73,19 @@ def test_a_database_answers_is_to_come_or_is_none(tmp_path, monkeypatch) -> None
     path = tmp_path / "mlflow.db"
     assert check_store(on_cluster=False).words == f"{path} will be made"
     path.write_bytes(b"no database at all, but long enough to be looked at" * 20)
-    assert check_store(on_cluster=False).level == "warning"
+    found = check_store(on_cluster=False)
+    assert found.level == "warning" and "is damaged" in found.words and "move it away" in found.fix
     path.unlink()
+    path.mkdir()
+    assert check_store(on_cluster=False).words == f"{path} is no file"
+    path.rmdir()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("create table runs (id)")
         connection.execute("insert into runs values (1)")
+        lacking = "lacks tables of MLflow (alembic_version, experiments, registered_models)"
+        connection.commit()
+        assert check_store(on_cluster=False).words == f"{path} {lacking}"
+        for table in ("alembic_version", "experiments", "registered_models"):
+            connection.execute(f"create table {table} (id)")
     assert check_store(on_cluster=False).words == f"{path} answers, 1 runs"
     assert check_store(on_cluster=True).level == "warning"  # one file, several machines

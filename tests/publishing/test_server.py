@@ -3,17 +3,18 @@
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from axenat.files import read_json, read_lines
+from axenat.files import UserError, read_json, read_lines
 from tests.publishing.made import Store, make_run, send
 from tests.publishing.test_follow import wait_until
 from tests.train.demo_run import DemoData, DemoRun
@@ -86,14 +87,16 @@ class Watched:
         return self.process.wait(timeout=600)
 
 
-def test_a_server_killed_in_the_middle_of_a_training_loses_nothing_and_changes_no_weight(tmp_path, monkeypatch) -> None:
+def test_a_server_killed_in_the_middle_of_a_training_loses_nothing_and_changes_no_weight(
+    tmp_path, monkeypatch, capfd
+) -> None:
     data, port = DemoData(tmp_path / "data"), free_port()
     undisturbed = DemoRun(data, tmp_path / "undisturbed", **TRAIN)
     code, said = undisturbed.train()
     assert code == 0, said
     run = DemoRun(data, tmp_path / "results/runs/axe-distilled", **TRAIN)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://me:secret@127.0.0.1:{port}")
     monkeypatch.setenv("AXENAT_FOLLOW_SECONDS", "0.5")
     with mlflow_server(tmp_path, port) as server:
         training = Watched(run, tmp_path / "said")
@@ -107,6 +110,7 @@ def test_a_server_killed_in_the_middle_of_a_training_loses_nothing_and_changes_n
         live = len(Store().curve("axe-distilled", "train/loss"))
         assert training.ends() == 0, training.log.read_text()
         send("axe-distilled")
+        assert "secret" not in "".join(capfd.readouterr()) + training.log.read_text(), "MLflow shows addresses of runs"
         store = Store()
         steps = [step for step, _ in store.curve("axe-distilled", "train/loss")]
         status, files = store.runs()["axe-distilled"].info.status, store.files("axe-distilled")
@@ -171,3 +175,22 @@ def test_a_job_that_is_killed_while_it_creates_a_fresh_database_leaves_no_half_o
     assert not (tmp_path / "mlflow.db").exists()
     send("one")
     assert "one" in Store().runs() and not [*tmp_path.glob(".mlflow.db*")]
+
+
+@pytest.mark.parametrize("kind", ["folder", "damaged", "half"])
+def test_a_database_that_is_none_is_one_sentence_at_once(tmp_path, monkeypatch, kind) -> None:
+    """MLflow alone tries for minutes, and ends with a long account of it."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "mlflow.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{place}")
+    make_run(tmp_path / "results", "one", [3.0, 2.0])
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "damaged":
+        place.write_bytes(b"no database at all" * 50)
+    else:
+        with closing(sqlite3.connect(place)) as connection, connection:
+            connection.execute("create table experiments (id)")
+    said = {"folder": "is no file", "damaged": "is damaged", "half": "lacks tables of MLflow"}[kind]
+    with pytest.raises(UserError, match=f"mlflow.db {said}.*; move it away, and `axenat publish` fills a new one"):
+        send("one")

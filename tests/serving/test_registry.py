@@ -23,6 +23,7 @@ from axenat.files import UserError, write_json, write_lines, write_yaml
 from axenat.stages import register
 from axenat.tracking import Tracker, tracking_uri
 from tests import tiny
+from tests.noted import note
 
 NAME = "axenat-toy"
 COMMIT = "0123abcd" * 5
@@ -218,6 +219,18 @@ def test_other_valid_text_takes_no_ones_place(folder, capsys) -> None:
     (said,) = send(capsys, "elsewhere")
     assert "not the champion, since the champion, version 4, was measured on other valid text" in said
     assert champion()[0] == 4
+
+
+def test_a_run_that_was_trained_again_is_registered_when_it_is_tuned(folder, capsys) -> None:
+    """Or the new weights would stand beside a BLEU of the old ones."""
+    place = make_run("again", 99.0, seed=7)
+    write_json(place / "best.json", {"checkpoints": []})
+    note(place / "model.safetensors", place / "best.json")
+    note(place / "tuned.json", place / "model.safetensors")
+    write_json(place / "best.json", {"checkpoints": [], "fingerprint": "other"})
+    (said,) = send(capsys, "again")
+    assert said == f"{place} was trained again since it was tuned; tune it first: snakemake {place}/tuned.json"
+    shutil.rmtree(place)
 
 
 def test_what_cannot_be_registered_is_one_sentence(folder, capsys, monkeypatch) -> None:

@@ -77,6 +77,15 @@ def md5(line: str) -> str:
     return hashlib.md5(f"{line}\n".encode()).hexdigest()
 
 
+@pytest.mark.parametrize(
+    "text", ["stages: {a: 3}", "stages: [1]", "stages: {a: {outs: [3]}}", "stages: {a: {outs: x}}"]
+)
+def test_a_lock_of_another_shape_is_one_sentence_and_not_a_difference(recorded: Path, capsys, text) -> None:
+    write_text("odd.lock", text)
+    assert main(["verify", "--lock", "odd.lock"]) == 2
+    assert capsys.readouterr().err.startswith("axenat verify: odd.lock: ")
+
+
 def test_without_its_listing_a_folder_is_told_as_a_whole(recorded: Path, capsys) -> None:
     shutil.rmtree(".dvc/cache")
     write_text("results/a/one", "other\n")

@@ -154,6 +154,21 @@ def test_what_was_changed_by_hand_is_named_and_not_overwritten(copied):
     assert len(done.stderr.strip().splitlines()) == 1 and summary.read_text() == "{}"
 
 
+def test_what_was_changed_by_hand_is_made_again_and_never_recorded(copied):
+    """A translation that others are made from, a model, and a page that nobody reads."""
+    before, folder = outs_in(copied.folder / "dvc.lock"), copied.folder / "results"
+    names = ("runs/teacher/test/beam1.txt", "runs/axe-delta2/model.safetensors", "tables/results.md")
+    for name in names:
+        (folder / name).write_bytes(b"changed " + (folder / name).read_bytes())
+    said = must(copied, "dvc", "repro")
+    assert [f"results/{name} was changed after its job had made it; it is made again" in said for name in names] == [
+        True
+    ] * 3
+    assert outs_in(copied.folder / "dvc.lock") == before
+    expect([must(copied, "axenat", "verify"), must(copied, "dvc", "status")], "all ", UP_TO_DATE)
+    expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
+
+
 def test_results_that_dvc_puts_back_are_taken_as_made(copied):
     shutil.rmtree(copied.folder / "results")
     must(copied, "dvc", "checkout")

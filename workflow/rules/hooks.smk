@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snakemake.cli import get_profile_dir, parse_args
 
+from axenat.dvc_lock import changed_by_hand, outs_by_stage
 from axenat.jobs import jobs_of
 from axenat.preflight.cluster import check_cluster, refuse_problems
 
@@ -51,6 +52,16 @@ def check_slurm():
     if words and words.executor == "slurm" and not words.dryrun:
         profile = words.profile[0] if words.profile else os.path.join(workflow.basedir, "profiles", "slurm")
         refuse_problems(check_cluster(Path(profile), SITE, RESOURCES.by_rule()))
+
+
+def make_again():
+    """DVC starts a stage whose files are not as recorded, and Snakemake would leave one that somebody has changed as it
+    is: newer than all that it was made from."""
+    words = command_line()
+    if INSIDE_DVC and words and not words.dryrun and os.path.exists("dvc.lock"):
+        for path in changed_by_hand(outs_by_stage(Path("dvc.lock")).get(os.environ["DVC_STAGE"], {})):
+            print(f"axenat: {path} was changed after its job had made it; it is made again", file=sys.stderr)
+            os.unlink(path)
 
 
 def publish(*flags):

@@ -14,7 +14,7 @@ from axenat.archive import SUMS, Archive, place_of
 from axenat.data.http_download import ROOM_ADVICE, Part, check_room, download
 from axenat.data.side_by_side import side_by_side
 from axenat.data.web import AddressError, Patience
-from axenat.files import UserError, alone, atomic, sync_directory, told_if_full
+from axenat.files import UserError, alone, atomic, sync_directory, told_if_full, without_user
 from axenat.progress import in_bytes, long_work
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,9 @@ def mirrors_from_environment() -> tuple[str, ...]:
 def check_mirrors(mirrors: Sequence[str]) -> None:
     for mirror in mirrors:
         if not _is_web(mirror) and not Path(mirror).expanduser().is_dir():
-            raise UserError(f"mirror {mirror}: is neither a folder that exists nor an address of http or https")
+            raise UserError(
+                f"mirror {without_user(mirror)}: is neither a folder that exists nor an address of http or https"
+            )
 
 
 def fetch(
@@ -129,14 +131,14 @@ def _obtain(archive: Archive, part: Part, mirrors: Sequence[str], patience: Pati
         try:
             _download(origin, part, archive, patience, stopped)
         except AddressError as error:
-            failures.append(f"{origin}: could not be downloaded ({error})")
+            failures.append(f"{without_user(origin)}: could not be downloaded ({error})")
             log.info("%s", failures[-1])
             changed = changed or isinstance(error, ChangedError)
             continue
         os.replace(part.path, part.whole)
         sync_directory(part.whole.parent)
         part.record.unlink(missing_ok=True)
-        return f"downloaded from {origin}"
+        return f"downloaded from {without_user(origin)}"
     places = " or ".join(dict.fromkeys(map(place_of, archive.addresses)))
     missing = [f"{mirror} has no {places}" for mirror in mirrors if not _is_web(mirror)]
     when = "if it changed there, correct the recipe or" if changed else "without a network,"
@@ -187,7 +189,7 @@ def _download(address: str, part: Part, archive: Archive, patience: Patience, st
         part.remove()
         if last or certain:
             raise ChangedError(wrong)
-        log.info("%s: %s; once more from the start", address, wrong)
+        log.info("%s: %s; once more from the start", without_user(address), wrong)
 
 
 def fetch_all(

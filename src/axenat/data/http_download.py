@@ -13,7 +13,7 @@ import requests
 
 from axenat import __version__
 from axenat.data.web import AddressError, BreakError, Patience, Session, ask, pieces, status_words, whole_number
-from axenat.files import UserError, read_json, told_if_full, write_json
+from axenat.files import UserError, read_json, told_if_full, without_user, write_json
 from axenat.progress import in_bytes
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def download(address: str, part: Part, size: int | None, patience: Patience, sto
                 if failures >= patience.attempts or attempts >= patience.attempts + (most - begun) // HEADWAY:
                     raise AddressError(f"{reason}, in {attempts} attempts") from None
                 wait = patience.wait(failures, reason.wait)
-                log.info("%s: %s; attempt %d in %.1f s", address, reason, attempts + 1, wait)
+                log.info("%s: %s; attempt %d in %.1f s", without_user(address), reason, attempts + 1, wait)
                 if stopped.wait(wait):
                     raise StoppedError from None
                 joined = part.size > 0

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from axenat.config import RunConfig
 from axenat.estimates import num_parameters, parameters_of, work_of
-from axenat.files import UserError, count_lines, read_mapping, read_record
+from axenat.files import UserError, count_lines, read_mapping
 from axenat.jobs import jobs_of
+from axenat.layout import provenance_in
 from axenat.preflight.findings import Finding, ok, warning
 from axenat.records import build
 from axenat.study import Study
@@ -109,8 +110,7 @@ def earlier_trainings(results: Path, logs: Path) -> Iterator[Training]:
 
 def _device(folder: Path) -> str:
     """What a finished training says of itself."""
-    made = folder / "provenance.json"
-    return str(read_record(made).get("device", "cpu")) if made.exists() else "cpu"
+    return str(provenance_in(folder).get("device", "cpu"))
 
 
 def _configured(folder: Path, results: Path) -> tuple[RunConfig, int]:

@@ -10,7 +10,7 @@ from axenat.corpus_config import SPLITS
 from axenat.data.download import MIRROR, check_mirrors, mirrors_from_environment, origins_of
 from axenat.data.web import AddressError, BreakError, Patience, Session, ask
 from axenat.estimates import own_folders
-from axenat.files import UserError
+from axenat.files import UserError, without_user
 from axenat.preflight.findings import Finding, ok, problem
 from axenat.progress import in_bytes
 from axenat.study import Study
@@ -96,5 +96,5 @@ def _silence(address: str) -> str:
         with Session() as session:
             ask(session, address, {"Range": "bytes=0-0"}, PATIENCE).close()
     except (AddressError, BreakError) as error:
-        return f"{address}: {error}"
+        return f"{without_user(address)}: {error}"
     return ""

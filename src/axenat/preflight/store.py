@@ -10,8 +10,9 @@ from pathlib import Path
 
 import requests
 
+from axenat.files import without_credentials
 from axenat.preflight.findings import Finding, ok, warning
-from axenat.tracking import EXPERIMENT, tracking_uri, without_credentials
+from axenat.tracking import EXPERIMENT, tracking_uri, why_unusable
 
 SECONDS = 5.0
 LATER = "runs go on without it; send them later with axenat publish"
@@ -35,11 +36,14 @@ def _database(path: Path, on_cluster: bool) -> Finding:
         if os.access(path.parent, os.W_OK):
             return ok("tracking", f"{path} will be made")
         return warning("tracking", f"{path} cannot be made there", "set MLFLOW_TRACKING_URI")
+    if reason := why_unusable(path):
+        words = "move it away, or set MLFLOW_TRACKING_URI; axenat publish fills a new one from the files"
+        return warning("tracking", f"{path} {reason}", words)
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=SECONDS)) as connection:
             (runs,) = connection.execute("select count(*) from runs").fetchone()
     except sqlite3.Error as error:
-        return warning("tracking", f"{path} does not answer ({error})", f"mlflow db upgrade sqlite:///{path}; {LATER}")
+        return warning("tracking", f"{path} does not answer ({error})", LATER)
     return ok("tracking", f"{path} answers, {runs} runs")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from axenat.files import UserError, alone, read_mapping, read_record, sha256_of
+from axenat.layout import is_of_another_training
 from axenat.tracking import Point
 
 SYSTEM = "system.jsonl"  # beside speed.jsonl, and as it never the same twice
@@ -100,7 +101,7 @@ class Clock:
     """When the steps of a training were made, as far as speed.jsonl tells; otherwise counted from the run's start."""
 
     def __init__(self, folder: Path) -> None:
-        self.lines = _whole_lines(folder / "checkpoints" / "speed.jsonl", "step")
+        self.lines = _whole_lines(folder, "speed.jsonl", "step")
         self.times = {int(line["step"]): round(1000 * line["time"]) for line in self.lines if "time" in line}
         self.steps = sorted(self.times)
 
@@ -133,7 +134,7 @@ class Clock:
 
 def system_after(folder: Path, time: float) -> list[Point]:
     """What the machine did after this time; steps are seconds since the first line."""
-    lines = _whole_lines(folder / "checkpoints" / SYSTEM, "time")
+    lines = _whole_lines(folder, SYSTEM, "time")
     return [
         Point(f"system/{key}", value, round(line["time"] - lines[0]["time"]), round(1000 * line["time"]))
         for line in lines
@@ -158,10 +159,10 @@ def _numbers(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield key, float(value)
 
 
-def _whole_lines(path: Path, key: str) -> list[dict[str, Any]]:
-    """Records with this number; a kill may leave half a line anywhere."""
-    found = []
-    for line in path.read_bytes().split(b"\n")[:-1] if path.exists() else ():
+def _whole_lines(folder: Path, name: str, key: str) -> list[dict[str, Any]]:
+    """Records of this training with this number; a kill may leave half a line anywhere."""
+    found, path = [], folder / "checkpoints" / name
+    for line in path.read_bytes().split(b"\n")[:-1] if path.exists() and not is_of_another_training(folder) else ():
         try:
             record = json.loads(line)
         except ValueError:

@@ -3,14 +3,15 @@
 import json
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from axenat.decodings import is_decoding, sizes_in
 from axenat.files import UserError, read_mapping, read_record, write_text
-from axenat.layout import outputs_in
+from axenat.layout import is_of_another_training, outputs_in
+from axenat.notes import is_of_what_is_there
 from axenat.publishing.looks import learning_curve, samples, tail
 from axenat.publishing.run_files import config_of, fingerprint, flat, is_finished, numbers_in, scores_in
 from axenat.publishing.training import check_history, close_training, send_training, tags_of
@@ -42,10 +43,10 @@ def publish_run(
     """All that a run's folder holds; returns its final scores. `further` are score files of any run's folder."""
     check_history(folder)
     config = config_of(folder)
-    own = outputs_in(folder, "score.json")
-    also = [path for path in further if folder.resolve() in path.resolve().parents and path.exists()]
+    own = _present(folder, outputs_in(folder, "score.json"))
+    also = _present(folder, [path for path in further if folder.resolve() in path.resolve().parents and path.exists()])
     scores = [_score(folder, config, *found) for found in scores_in([*own, *also])]
-    told = [*(_tuning(folder, path) for path in folder.glob("tuned.json")), *scores]
+    told = [*(_tuning(folder, path) for path in _present(folder, folder.glob("tuned.json"))), *scores]
     run = send_training(tracker, folder, belongs)
     tracker.log(run, tags={COLOUR: run.tags.get(COLOUR, colour)})  # one that somebody chose in the window stays
     if data_version:
@@ -58,6 +59,11 @@ def publish_run(
     _send_files(tracker, run, folder, config, own)
     close_training(tracker, folder, run)
     return final
+
+
+def _present(folder: Path, paths: Iterable[Path]) -> list[Path]:
+    """Of the model that is there: what an earlier one was tuned to and scored must not stand beside a new training."""
+    return [path for path in paths if is_of_what_is_there(path, folder)]
 
 
 def _tuning(folder: Path, path: Path) -> Told:
@@ -105,7 +111,7 @@ def _is_true(folder: Path, stage: str, mark: str) -> bool:
     if stage != "tune" and not stage.startswith("score/"):
         return True
     files = _made_from(folder, stage)
-    return files[0].exists() and fingerprint(folder, *files) == mark
+    return files[0].exists() and is_of_what_is_there(files[0], folder) and fingerprint(folder, *files) == mark
 
 
 def _decoding(folder: Path) -> dict[str, Any]:
@@ -162,8 +168,9 @@ def _add_data(tracker: Tracker, run: StoredRun, corpus: str, version: str) -> No
 
 def _send_files(tracker: Tracker, run: StoredRun, folder: Path, config: dict[str, Any], scores: list[Path]) -> None:
     """The folder's own, and small ones made for a look."""
-    files = {name: folder / name for name in
-             ("config.yaml", "decode.yaml", "history.jsonl", "best.json", "tuned.json", "provenance.json")}  # fmt: skip
+    made_by = () if is_of_another_training(folder) else ("provenance.json",)
+    names = ("config.yaml", "decode.yaml", "history.jsonl", "best.json", "tuned.json", *made_by)
+    files = {name: folder / name for name in names}
     base = folder.parent.parent.parent  # the folder that Snakemake works in
     with tempfile.TemporaryDirectory() as made:
         for path in scores:

@@ -1,17 +1,20 @@
 """A whole study in MLflow: one parent with the final scores of all its runs, and the runs beneath it."""
 
 import hashlib
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from axenat.files import UserError, read_mapping
+from axenat.dvc_lock import ignored_in, listing_of, md5_of_listing
+from axenat.files import UserError, read_mapping, without_credentials
 from axenat.publishing.run_files import has_begun, is_finished, is_training
 from axenat.publishing.stages import publish_run, send_final
 from axenat.publishing.training import set_status
-from axenat.tracking import StoredRun, Tracker, reason_of, tracking_uri, without_credentials
+from axenat.tracking import StoredRun, Tracker, reason_of, tracking_uri
 
+log = logging.getLogger(__name__)
 NOTE_LENGTH = 7000  # of 8000 characters that a tag may have
 # What the parent shows of each run; its own run has the rest.
 SHOWN = ("test/bleu", "test/repetition", "valid/bleu")
@@ -28,13 +31,22 @@ class Sent:
 
 
 def data_version(pin: Path) -> str | None:
-    """The sum by which DVC knows the raw data; None where nothing pins it."""
+    """The sum by which DVC knows the raw data that is here; in a clone without it, the one that is pinned. None where
+    nothing pins any."""
     if not pin.exists():
         return None
     outs = read_mapping(pin, "outs")["outs"]
-    found = outs[0].get("md5") if isinstance(outs, list) and outs and isinstance(outs[0], dict) else None
-    if not isinstance(found, str):
+    pinned = outs[0].get("md5") if isinstance(outs, list) and outs and isinstance(outs[0], dict) else None
+    if not isinstance(pinned, str):
         raise UserError(f"{pin}: outs has no md5; `dvc add data` writes it, and so does `git checkout {pin}`")
+    folder = pin.with_suffix("")
+    try:
+        there = listing_of(folder, ignored_in([str(folder)]))
+    except UserError:  # no repository of DVC
+        return pinned
+    found = md5_of_listing(there) if there else pinned
+    if found != pinned:
+        log.warning("%s is not what %s pins; runs tell what is there, and `dvc add %s` pins it", folder, pin, folder)
     return found
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from axenat.files import UserError, read_record
+from axenat.files import UserError
+from axenat.layout import provenance_in
 from axenat.publishing.run_files import (
     Clock,
     History,
@@ -60,8 +61,7 @@ def _goes_on(history: History, run: StoredRun, live: bool) -> bool:
 
 def tags_of(folder: Path, stage: str) -> dict[str, Any]:
     """What a run is searched and grouped by."""
-    config, path = config_of(folder), folder / "provenance.json"
-    made = read_record(path) if path.exists() else {}  # DVC does not keep it
+    config, made = config_of(folder), provenance_in(folder)
     job = _newest_job(folder, config["run"], made.get("slurm_job"))
     return {
         "run": config["run"], "stage": stage, "corpus": config["corpus"], "objective": config["objective"]["name"],

@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from axenat.files import UserError, iter_lines, read_mapping, read_record, sha256_of
-from axenat.layout import MODEL_FILES
+from axenat.layout import MODEL_FILES, provenance_in
+from axenat.notes import is_of_what_is_there
 
 FILES = (*MODEL_FILES, "tuned.json")  # all that translates: weights, vocabulary, lambda and ell
 EXAMPLE_LINES = 2
+
+
+class StaleError(UserError):
+    """What was tuned is not the model that is there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +43,9 @@ def candidate(folder: Path, data: Path, data_version: str | None) -> Candidate:
     """From a run's folder and the raw text of its corpus, `data`/<corpus>."""
     config = read_mapping(folder / "config.yaml", "run", "corpus", "objective.name", "source_language")
     tuned = read_record(folder / "tuned.json", "key", "value", "bleu", "signature")
-    made = read_record(folder / "provenance.json") if (folder / "provenance.json").exists() else {}
+    if not is_of_what_is_there(folder / "tuned.json", folder):
+        raise StaleError(f"{folder} was trained again since it was tuned; tune it first: snakemake {folder}/tuned.json")
+    made = provenance_in(folder)
     sums = {name: _sum_of(folder / name) for name in FILES}
     source, *others = _valid_text(data / config["corpus"], config)
     tags = {

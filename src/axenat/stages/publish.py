@@ -3,11 +3,11 @@
 import argparse
 from pathlib import Path
 
-from axenat.files import UserError, read_yaml
+from axenat.files import UserError, read_yaml, without_credentials
 from axenat.layout import further_outputs
 from axenat.publishing.study import data_version, publish_or_explain
 from axenat.study import parse_study
-from axenat.tracking import tracking_uri, without_credentials
+from axenat.tracking import tracking_uri
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from axenat.evaluate.comparisons import CHOICE_KEYS
 from axenat.files import UserError, read_record
 from axenat.publishing.study import data_version
-from axenat.serving.candidate import candidate
+from axenat.serving.candidate import StaleError, candidate
 from axenat.serving.pinned import why_unpinned
 from axenat.serving.registry import register
 from axenat.tracking import Tracker, reason_of, tracking_uri
@@ -36,7 +36,12 @@ def main(args: argparse.Namespace) -> None:
     if not runs:
         raise UserError(f"{args.results}/runs: no run is tuned yet; there is nothing to register")
     version = data_version(args.data.with_name(f"{args.data.name}.dvc"))
-    candidates = [candidate(args.results / "runs" / run, args.data, version) for run in runs]
+    candidates = []
+    for run in runs:
+        try:
+            candidates.append(candidate(args.results / "runs" / run, args.data, version))
+        except StaleError as error:
+            print(error)
     try:
         for sentence in register(Tracker(tracking_uri()), candidates, why_unpinned):
             print(sentence)

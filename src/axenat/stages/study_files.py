@@ -9,7 +9,7 @@ from typing import Any
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS, mark_chosen
 from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.files import UserError, iter_lines, read_mapping, read_record
-from axenat.layout import outputs_in
+from axenat.layout import outputs_in, provenance_in
 
 
 def add_study_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,6 @@ def read_run(folder: Path, missing: list[str]) -> RunRecord:
         missing.append(f"{folder}: no such folder; the run has not begun")
         return RunRecord(name=folder.name)
     analyses = existing(lambda path: read_record(path, "run"), outputs_in(folder, "analysis.json"), missing)
-    made = folder / "provenance.json"  # a run that DVC restored has none; the page says so in its place
     if not analyses:
         missing.append(f"{folder}/analysis of its translations: no such file")
     return RunRecord(
@@ -67,7 +66,8 @@ def read_run(folder: Path, missing: list[str]) -> RunRecord:
         tuned=read_or_note(
             lambda path: read_record(path, "key", "value", "candidates"), folder / "tuned.json", missing
         ),
-        provenance=read_or_note(read_record, made, missing) if made.exists() else None,
+        # A run that DVC restored has none; the page says so in its place.
+        provenance=read_or_note(provenance_in, folder, missing) or None,
         analyses=analyses,
     )
 

@@ -78,7 +78,7 @@ def main(args: argparse.Namespace) -> None:
         with the_only_one(args.out):
             if is_trained(args.out, mark):  # by an earlier copy of this job, while we waited
                 return
-            made_by = provenance(device, args.train)
+            made_by = {**provenance(device, args.train), "fingerprint": mark}
             write_json(args.out / "provenance.json", made_by)  # first: MLflow is told of it
             with following(args.out), back_into_the_queue(args.out):
                 state = train(setting, mark)

@@ -1,0 +1,56 @@
+"""What Snakemake has noted of the files that its jobs made: when each was written, and from which content.
+
+In the folder that Snakemake works in. A file without a note tells nothing, as in a clone that has adopted nothing yet.
+"""
+
+import functools
+import json
+import os
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Any
+
+from axenat.files import sha256_of
+
+NOTES = Path(".snakemake/metadata")
+
+
+def note_of(path: str | Path) -> dict[str, Any]:
+    """Under the name of the file in base64; one that is too long for a name is cut into folders."""
+    try:
+        most = os.pathconf(NOTES, "PC_NAME_MAX") - 1
+        name = urlsafe_b64encode(os.path.relpath(path).encode()).decode()
+        *folders, last = (name[start : start + most] for start in range(0, len(name), most))
+        found = json.loads((NOTES / Path(*(f"@{folder}" for folder in folders), last)).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def was_written_since(path: str | Path) -> bool:
+    """Whether it has another time than when its job was done. DVC gives files new times, too, but no other content."""
+    ended = note_of(path).get("endtime")
+    return isinstance(ended, int | float) and abs(os.stat(path).st_mtime - ended) > 0.001
+
+
+def is_of_what_is_there(path: str | Path, within: Path) -> bool:
+    """Whether what it was made from is still the same, and what that was made from, as far as it lies in a folder."""
+    sums = note_of(path).get("input_checksums")
+    return not isinstance(sums, dict) or all(
+        f"sha256:{_sum_of(name)}" == expected and is_of_what_is_there(name, within)
+        for name, expected in sums.items()
+        if within.resolve() in Path(name).resolve().parents
+    )
+
+
+def _sum_of(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return "missing"
+    return _sum_at(path, found.st_mtime_ns, found.st_size)
+
+
+@functools.cache
+def _sum_at(path: str, time: int, size: int) -> str:
+    return sha256_of(path)
