@@ -34,7 +34,7 @@ def test_what_was_made_from_other_content_is_not_however_far_back(name) -> None:
     write_text(name, "other")
     assert not score_is_present()
     Path(name).unlink()
-    assert not score_is_present()
+    assert score_is_present(), "nothing is claimed of what is gone"
 
 
 def test_what_lies_elsewhere_does_not_count() -> None:
@@ -45,6 +45,23 @@ def test_what_lies_elsewhere_does_not_count() -> None:
 def test_the_same_content_at_another_time_is_no_news() -> None:
     os.utime("run/model", (1, 1))
     assert score_is_present() and was_written_since("run/model")
+
+
+def test_a_link_to_the_content_is_followed_and_counts_where_it_lies() -> None:
+    """As DVC links files to its cache."""
+    write_text("cache", "run/model")
+    Path("run/model").unlink()
+    Path("run/model").symlink_to("../cache")
+    assert score_is_present()
+    write_text("cache", "other")
+    assert not score_is_present()
+
+
+@pytest.mark.parametrize(("before", "after"), [("sha256:", ""), ("sha256:", "md5:")], ids=["no-kind", "another-kind"])
+def test_sums_of_other_versions_of_snakemake_are_read_or_left_alone(before, after) -> None:
+    for path in NOTES.iterdir():
+        path.write_text(path.read_text().replace(before, after))
+    assert score_is_present()
 
 
 def test_without_a_note_nothing_is_claimed() -> None:

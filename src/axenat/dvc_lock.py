@@ -1,7 +1,9 @@
 """What dvc.lock and data.dvc say that results are, and what they are: sums of files, and of the files in folders."""
 
+import functools
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +12,6 @@ from typing import Any
 from axenat.dvc_command import dvc
 from axenat.files import UserError, read_mapping, require
 from axenat.notes import was_written_since
-
-OBJECTS = Path(".dvc/cache/files/md5")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,9 +45,15 @@ def _outs(where: Path, stage: Any) -> dict[str, str]:
 
 
 def changed_by_hand(outs: Mapping[str, str]) -> list[str]:
-    """Files that are not as recorded, and that somebody has written to after the job that made them."""
-    found = differences(outs, ignored=frozenset())
-    return [one.path for one in found if one.expected and Path(one.path).is_file() and was_written_since(one.path)]
+    """Files that are not as recorded, and that somebody has written to after the job that made them.
+
+    Not those whose content DVC has kept: it gives files new times, and the lock may be another than when it did."""
+    found = [one for one in differences(outs, ignored=frozenset()) if one.expected and one.found]
+    return [
+        one.path
+        for one in found
+        if Path(one.path).is_file() and was_written_since(one.path) and not _object(str(one.found)).exists()
+    ]
 
 
 def differences(outs: Mapping[str, str], ignored: frozenset[str] | None = None) -> Iterator[Difference]:
@@ -97,11 +103,21 @@ def md5_of_listing(listing: Mapping[str, str]) -> str:
 
 
 def _cached_listing(md5: str) -> dict[str, str] | None:
-    path = OBJECTS / md5[:2] / md5[2:]
+    path = _object(md5)
     if not path.exists():
         return None
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return {row["relpath"]: row["md5"] for row in rows}
+
+
+def _object(md5: str) -> Path:
+    """Where DVC keeps a content."""
+    return _cache(os.getcwd()) / "files" / "md5" / md5[:2] / md5[2:]
+
+
+@functools.cache
+def _cache(repository: str) -> Path:
+    return Path(repository) / dvc("cache", "dir").strip()
 
 
 def ignored_in(folders: Iterable[str]) -> frozenset[str]:

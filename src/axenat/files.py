@@ -136,6 +136,13 @@ def _lock_within(stream: IO[Any], seconds: float) -> None:
             time.sleep(0.1)
 
 
+def remove(path: str | Path) -> None:
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be removed ({error.strerror})") from None
+
+
 def refuse_twice(*paths: Path | None) -> None:
     """Two outputs of one name would leave one of them; streams may be shared."""
     names = [os.path.realpath(path) for path in paths if path and not _is_stream(path)]

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ BOUNDS = {
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true"}
 LOCK_SECONDS = 600.0  # the tables of a fresh database take seconds, on a busy machine minutes
 TABLES = {"alembic_version", "experiments", "runs", "registered_models"}  # what every database of MLflow has
+MAKING_SECONDS = 5.0
 METRICS_PER_CALL = 1000  # MLflow's own limits
 PARAMS_PER_CALL = 100
 FILES = "axenat.files"  # a tag: which files of which content a run has
@@ -220,7 +222,14 @@ def _refuse_damaged(uri: str) -> None:
 
 
 def why_unusable(place: Path) -> str:
-    """Of a database that is there; empty if it can be read and written."""
+    """Of a database that is there; empty if it can be read and written. A server may just be making its tables."""
+    end = time.monotonic() + MAKING_SECONDS
+    while (reason := _trouble_of(place)).startswith("lacks") and time.monotonic() < end:
+        time.sleep(0.2)
+    return reason
+
+
+def _trouble_of(place: Path) -> str:
     if not place.exists():
         return ""
     if not place.is_file():

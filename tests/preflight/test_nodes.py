@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from axenat.preflight import nodes
 from axenat.preflight.nodes import check_features, check_nodes, gpus_in, limits_of, minutes_of, nodes_of, slurm_lines
 from axenat.resources import Ask
 from axenat.site import Site
@@ -102,14 +103,15 @@ def test_gpus_of_another_model_do_not_count(slurm) -> None:
     assert found({"train": Ask(gpus=8)}, Site(gpu_model="h100")) == [("problem", f"train: {words}")]
 
 
-def test_a_job_can_be_given_what_the_largest_nodes_and_the_longest_limit_allow(slurm) -> None:
+def test_a_job_can_be_given_what_the_largest_nodes_and_the_longest_limit_allow(slurm, monkeypatch) -> None:
     differ = "3 16 64000 (null) 4:00:00\n1 64+ 512000+ gpu:4 1-00:00:00\n"
     slurm(sinfo="a\nmain*\n", nodes={"main": differ, "a": "1 1 1000 (null) infinite\n"})
-    limits_of.cache_clear()
+    monkeypatch.setattr(nodes, "_known", {})
     assert limits_of("main") == limits_of(None) == (1_440, 512_000), "the default, if none is named"
     assert limits_of("a") == (None, 1_000) and limits_of("a,main") == (None, 512_000)
     assert limits_of("b") == (None, None)
-    limits_of.cache_clear()
+    slurm(nodes={"main": "", "b": "1 1 2000 (null) 1:00:00\n"})
+    assert limits_of("main") == (1_440, 512_000) and limits_of("b") == (60, 2_000), "asked again where nobody answered"
 
 
 def test_what_fills_a_partition_fits(slurm) -> None:

@@ -229,7 +229,7 @@ def test_a_run_that_was_trained_again_is_registered_when_it_is_tuned(folder, cap
     note(place / "tuned.json", place / "model.safetensors")
     write_json(place / "best.json", {"checkpoints": [], "fingerprint": "other"})
     (said,) = send(capsys, "again")
-    assert said == f"{place} was trained again since it was tuned; tune it first: snakemake {place}/tuned.json"
+    assert said.startswith(f"{place} was trained again since it was tuned; run the study first")
     shutil.rmtree(place)
 
 

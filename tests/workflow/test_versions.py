@@ -169,6 +169,20 @@ def test_what_was_changed_by_hand_is_made_again_and_never_recorded(copied):
     expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
 
 
+def test_what_dvc_has_kept_is_never_taken_for_a_change_by_hand(copied):
+    """Somebody else's lock, with other sums for the same configuration: as from another kind of processor."""
+    lock, page = copied.folder / "dvc.lock", copied.folder / "results/tables/results.md"
+    md5 = outs_in(lock)["results/tables/results.md"]
+    lock.write_text(lock.read_text().replace(md5, "a" * 32))
+    before = page.stat().st_ino
+    said = must(copied, "dvc", "repro", "--single-item", "summarise")
+    assert NOTHING in said and "made again" not in said and page.stat().st_ino == before
+    assert outs_in(lock)["results/tables/results.md"] == md5
+    lock.write_text(lock.read_text().replace(md5, "a" * 32))
+    must(copied, "axenat", "record")
+    assert outs_in(lock)["results/tables/results.md"] == md5
+
+
 def test_results_that_dvc_puts_back_are_taken_as_made(copied):
     shutil.rmtree(copied.folder / "results")
     must(copied, "dvc", "checkout")

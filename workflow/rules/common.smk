@@ -8,7 +8,7 @@ from axenat.config import PAPER_ITEMS, TABLE_NAMES
 from axenat.corpus_config import SPLITS
 from axenat.dvc_stages import check_described
 from axenat.files import UserError, read_yaml
-from axenat.preflight.nodes import limits_of
+from axenat.preflight.nodes import Limits, limits_of
 from axenat.site import in_snakemake, read_site, within
 from axenat.study import parse_study
 
@@ -102,7 +102,16 @@ def cpus(stage, teacher=False):
 
 def asks(stage, teacher=False):
     """What a job of this stage asks of a cluster. No parameter: more memory makes no result stale."""
-    return in_snakemake(stage, RESOURCES.ask(stage, teacher=teacher), SITE, limits_of)
+    return in_snakemake(stage, RESOURCES.ask(stage, teacher=teacher), SITE, room)
+
+
+def room(partition):
+    """What a job can be given there; where a profile or the command line name another partition, nothing is known."""
+    said = workflow.resource_settings
+    elsewhere = any("slurm_partition" in asked for asked in said.overwrite_resources.values())
+    if elsewhere or (partition is None and "slurm_partition" in (said.default_resources or {})):
+        return Limits()
+    return limits_of(partition)
 
 
 def with_input(asked, factor):
@@ -110,7 +119,7 @@ def with_input(asked, factor):
     first = asked["mem_mb"]
 
     def mem_mb(wildcards, input, attempt):
-        there = limits_of(asked.get("slurm_partition")).mem_mb if attempt > 1 else None
+        there = room(asked.get("slurm_partition")).mem_mb if attempt > 1 else None
         read = within(attempt * factor * int(input.size_mb), SITE.most_mem_mb, there)
         return max(first(wildcards, attempt), read)
 

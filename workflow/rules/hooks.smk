@@ -9,6 +9,7 @@ from pathlib import Path
 from snakemake.cli import get_profile_dir, parse_args
 
 from axenat.dvc_lock import changed_by_hand, outs_by_stage
+from axenat.files import remove
 from axenat.jobs import jobs_of
 from axenat.preflight.cluster import check_cluster, refuse_problems
 
@@ -57,11 +58,13 @@ def check_slurm():
 def make_again():
     """DVC starts a stage whose files are not as recorded, and Snakemake would leave one that somebody has changed as it
     is: newer than all that it was made from."""
-    words = command_line()
-    if INSIDE_DVC and words and not words.dryrun and os.path.exists("dvc.lock"):
-        for path in changed_by_hand(outs_by_stage(Path("dvc.lock")).get(os.environ["DVC_STAGE"], {})):
-            print(f"axenat: {path} was changed after its job had made it; it is made again", file=sys.stderr)
-            os.unlink(path)
+    words, lock = command_line(), Path("dvc.lock")
+    at_work = any(Path(".snakemake/locks").glob("*"))  # another Snakemake, whose files are not yet noted
+    if not INSIDE_DVC or not words or words.dryrun or words.touch or words.unlock or at_work or not lock.exists():
+        return
+    for path in changed_by_hand(outs_by_stage(lock).get(os.environ.get("DVC_STAGE", ""), {})):
+        print(f"axenat: {path} was changed after its job had made it; it is made again", file=sys.stderr)
+        remove(path)
 
 
 def publish(*flags):

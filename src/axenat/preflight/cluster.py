@@ -16,6 +16,7 @@ from axenat.site import REPOSITORY, Site, site_file
 
 PLUGIN = "snakemake-executor-plugin-slurm"
 PLUGINS = (PLUGIN, f"{PLUGIN}-jobstep")  # the second one starts the command inside a job
+FILES = ("config.yaml", "profile.yaml")  # of a profile; Snakemake knows others, by its version
 INSTALL = f"pip install --constraint constraints.txt {PLUGIN}, in the environment of Snakemake"
 
 
@@ -24,7 +25,7 @@ def profile_named(name: str) -> Path | None:
     if name == "none":
         return None
     for place in (Path(name), REPOSITORY / name):
-        if place.exists():
+        if place.is_file() or any((place / file).is_file() for file in FILES):
             return place
     from snakemake.cli import get_profile_dir  # takes a second
 
@@ -76,8 +77,7 @@ def refuse_problems(findings: Iterable[Finding]) -> None:
 
 
 def _settings(profile: Path) -> Mapping[str, Any]:
-    names = ("", "config.yaml", "profile.yaml")
-    path = next((profile / name for name in names if (profile / name).is_file()), None)
+    path = next((profile / name for name in ("", *FILES) if (profile / name).is_file()), None)
     if path is None:
         raise UserError(f"{profile}: no such profile; give a folder with config.yaml, such as slurm")
     settings = read_yaml(path)

@@ -1,6 +1,5 @@
 """Has a partition nodes that are large enough? A job that fits on none waits for ever, and says so nowhere."""
 
-import functools
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -108,16 +107,20 @@ class Limits(NamedTuple):
     mem_mb: int | None = None
 
 
-@functools.cache
+_known: dict[str | None, Limits] = {}
+
+
 def limits_of(partitions: str | None) -> Limits:
-    """Of the largest among them; of the cluster's default, if none is named."""
-    names = partitions.split(",") if partitions else filter(None, [default_partition()])
-    there = [nodes for name in names for nodes in nodes_of(name)]
-    if not there:
-        return Limits()
-    runtimes = [nodes.runtime for nodes in there]
-    most = None if None in runtimes else max(minutes for minutes in runtimes if minutes is not None)
-    return Limits(most, max(nodes.mem_mb for nodes in there))
+    """Of the largest among them; of the cluster's default, if none is named. Asked for once, unless nobody answers."""
+    if partitions not in _known:
+        names = partitions.split(",") if partitions else filter(None, [default_partition()])
+        there = [nodes for name in names for nodes in nodes_of(name)]
+        if not there:
+            return Limits()
+        runtimes = [nodes.runtime for nodes in there]
+        most = None if None in runtimes else max(minutes for minutes in runtimes if minutes is not None)
+        _known[partitions] = Limits(most, max(nodes.mem_mb for nodes in there))
+    return _known[partitions]
 
 
 def default_partition() -> str | None:

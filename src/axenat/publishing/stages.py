@@ -63,7 +63,11 @@ def publish_run(
 
 def _present(folder: Path, paths: Iterable[Path]) -> list[Path]:
     """Of the model that is there: what an earlier one was tuned to and scored must not stand beside a new training."""
-    return [path for path in paths if is_of_what_is_there(path, folder)]
+    return [path for path in paths if _is_present(folder, path)]
+
+
+def _is_present(folder: Path, path: Path) -> bool:
+    return is_finished(folder) and is_of_what_is_there(path, folder)
 
 
 def _tuning(folder: Path, path: Path) -> Told:
@@ -111,7 +115,7 @@ def _is_true(folder: Path, stage: str, mark: str) -> bool:
     if stage != "tune" and not stage.startswith("score/"):
         return True
     files = _made_from(folder, stage)
-    return files[0].exists() and is_of_what_is_there(files[0], folder) and fingerprint(folder, *files) == mark
+    return files[0].exists() and _is_present(folder, files[0]) and fingerprint(folder, *files) == mark
 
 
 def _decoding(folder: Path) -> dict[str, Any]:

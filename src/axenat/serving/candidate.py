@@ -43,10 +43,10 @@ def candidate(folder: Path, data: Path, data_version: str | None) -> Candidate:
     """From a run's folder and the raw text of its corpus, `data`/<corpus>."""
     config = read_mapping(folder / "config.yaml", "run", "corpus", "objective.name", "source_language")
     tuned = read_record(folder / "tuned.json", "key", "value", "bleu", "signature")
+    made, sums = provenance_in(folder), {name: _sum_of(folder / name) for name in FILES}
     if not is_of_what_is_there(folder / "tuned.json", folder):
-        raise StaleError(f"{folder} was trained again since it was tuned; tune it first: snakemake {folder}/tuned.json")
-    made = provenance_in(folder)
-    sums = {name: _sum_of(folder / name) for name in FILES}
+        words = "was trained again since it was tuned; run the study first, or `axenat adopt` after `dvc checkout`"
+        raise StaleError(f"{folder} {words}")
     source, *others = _valid_text(data / config["corpus"], config)
     tags = {
         "run": config["run"], "corpus": config["corpus"], "objective": config["objective"]["name"],
