@@ -26,8 +26,8 @@ class Difference:
 
 def recorded(lock: Path, data: Path | None = None) -> dict[str, str]:
     """The md5 of each out by its path; of a folder with the ending `.dir`, as DVC writes it."""
-    by_stage = outs_by_stage(lock)
-    return {path: md5 for outs in by_stage.values() for path, md5 in outs.items()} | (_outs(data, data) if data else {})
+    outs = [*outs_by_stage(lock).values(), *([_outs(data, read_mapping(data, "outs"))] if data else [])]
+    return {path: md5 for one in outs for path, md5 in one.items()}
 
 
 def outs_by_stage(lock: Path) -> dict[str, dict[str, str]]:
@@ -36,9 +36,7 @@ def outs_by_stage(lock: Path) -> dict[str, dict[str, str]]:
 
 
 def _outs(where: Path, stage: Any) -> dict[str, str]:
-    """Of a stage, or of the file that has no others."""
-    values = require(where, read_mapping(stage, "outs") if isinstance(stage, Path) else stage)
-    outs = values.get("outs", [])
+    outs = require(where, stage).get("outs", [])
     if not isinstance(outs, list) or not all(isinstance(out, Mapping) and "path" in out for out in outs):
         raise UserError(f"{where}: outs must be a list of paths and sums, as DVC writes it")
     return {str(out["path"]): str(out["md5"]) for out in outs if "md5" in out}

@@ -69,6 +69,12 @@ def test_an_archive_is_asked_for_without_being_fetched(here, published) -> None:
         assert found(known).level == "problem" and "404 Not Found" in found(known).words
 
 
+def test_the_password_of_a_mirror_is_not_shown(published, monkeypatch) -> None:
+    monkeypatch.setenv("AXENAT_MIRROR", "http://me:secret@127.0.0.1:9")
+    told = found(published("http://127.0.0.2:9")).words
+    assert "127.0.0.1:9" in told and "secret" not in told
+
+
 def test_a_mirror_does_where_the_web_does_not(here, published, monkeypatch) -> None:
     known = published("http://127.0.0.1:9")
     assert found(known).level == "problem" and "connection refused" in found(known).words

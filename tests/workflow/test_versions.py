@@ -169,6 +169,14 @@ def test_what_was_changed_by_hand_is_made_again_and_never_recorded(copied):
     expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
 
 
+def test_nothing_is_removed_while_another_snakemake_is_at_work(copied):
+    page = copied.folder / "results/tables/results.md"
+    page.write_text("written by its job, which is not noted yet")
+    (copied.folder / ".snakemake/locks/0.output.lock").write_text("results/tables/results.md\n")
+    done = copied.run("dvc", "repro", "--single-item", "summarise")
+    assert done.returncode and "LockException" in done.stdout + done.stderr and page.exists()
+
+
 def test_what_dvc_has_kept_is_never_taken_for_a_change_by_hand(copied):
     """Somebody else's lock, with other sums for the same configuration: as from another kind of processor."""
     lock, page = copied.folder / "dvc.lock", copied.folder / "results/tables/results.md"

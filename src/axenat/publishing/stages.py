@@ -172,9 +172,11 @@ def _add_data(tracker: Tracker, run: StoredRun, corpus: str, version: str) -> No
 
 def _send_files(tracker: Tracker, run: StoredRun, folder: Path, config: dict[str, Any], scores: list[Path]) -> None:
     """The folder's own, and small ones made for a look."""
-    made_by = () if is_of_another_training(folder) else ("provenance.json",)
-    names = ("config.yaml", "decode.yaml", "history.jsonl", "best.json", "tuned.json", *made_by)
-    files = {name: folder / name for name in names}
+    files = {name: folder / name for name in ("config.yaml", "decode.yaml", "history.jsonl", "best.json")}
+    if _is_present(folder, folder / "tuned.json"):
+        files["tuned.json"] = folder / "tuned.json"
+    if not is_of_another_training(folder):
+        files["provenance.json"] = folder / "provenance.json"
     base = folder.parent.parent.parent  # the folder that Snakemake works in
     with tempfile.TemporaryDirectory() as made:
         for path in scores:

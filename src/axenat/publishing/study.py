@@ -39,11 +39,10 @@ def data_version(pin: Path) -> str | None:
     pinned = outs[0].get("md5") if isinstance(outs, list) and outs and isinstance(outs[0], dict) else None
     if not isinstance(pinned, str):
         raise UserError(f"{pin}: outs has no md5; `dvc add data` writes it, and so does `git checkout {pin}`")
-    folder = pin.with_suffix("")
-    try:
-        there = listing_of(folder, ignored_in([str(folder)]))
-    except UserError:  # no repository of DVC
+    if not (pin.parent / ".dvc").is_dir():  # no repository of DVC, which alone knows what it ignores
         return pinned
+    folder = pin.with_suffix("")
+    there = listing_of(folder, ignored_in([str(folder)]))
     found = md5_of_listing(there) if there else pinned
     if found != pinned:
         log.warning("%s is not what %s pins; runs tell what is there, and `dvc add %s` pins it", folder, pin, folder)

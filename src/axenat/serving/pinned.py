@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 from axenat.dvc_command import dvc
-from axenat.files import UserError, read_yaml
+from axenat.dvc_lock import recorded
+from axenat.files import UserError
 
 MOST_NAMED = 3
 
@@ -16,14 +17,9 @@ def why_unpinned(folder: Path) -> str:
     if not lock.exists():
         return "there is no dvc.lock here that says what it was made from"
     model = Path(os.path.relpath(folder)) / "model.safetensors"
-    if not any(model.is_relative_to(out) for out in _outs(lock)):
+    if not any(model.is_relative_to(out) for out in recorded(lock)):
         return f"dvc.lock does not know {model.parent}"
     return _unclean()
-
-
-def _outs(lock: Path) -> list[str]:
-    stages = (read_yaml(lock) or {}).get("stages") or {}
-    return [out["path"] for stage in stages.values() for out in stage.get("outs", ())]
 
 
 def _unclean() -> str:
