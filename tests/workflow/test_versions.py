@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from axenat.files import read_yaml
+from axenat.files import read_yaml, write_text
 
 pytestmark = pytest.mark.slow
 # Every stage, and next to nothing for each of them to do.
@@ -169,12 +169,15 @@ def test_what_was_changed_by_hand_is_made_again_and_never_recorded(copied):
     expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
 
 
-def test_nothing_is_removed_while_another_snakemake_is_at_work(copied):
+def test_nothing_is_removed_or_recorded_while_another_snakemake_is_at_work(copied):
     page = copied.folder / "results/tables/results.md"
     page.write_text("written by its job, which is not noted yet")
-    (copied.folder / ".snakemake/locks/0.output.lock").write_text("results/tables/results.md\n")
+    write_text(copied.folder / ".snakemake/locks/0.output.lock", "results/tables/results.md\n")
+    before = (copied.folder / "dvc.lock").read_text()
     done = copied.run("dvc", "repro", "--single-item", "summarise")
-    assert done.returncode and "LockException" in done.stdout + done.stderr and page.exists()
+    words = "axenat: results/tables/results.md is not as dvc.lock has it, and another Snakemake is at work here"
+    assert done.returncode and words in done.stderr, done.stdout + done.stderr
+    assert page.exists() and (copied.folder / "dvc.lock").read_text() == before
 
 
 def test_what_dvc_has_kept_is_never_taken_for_a_change_by_hand(copied):

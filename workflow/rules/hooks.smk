@@ -59,10 +59,12 @@ def make_again():
     """DVC starts a stage whose files are not as recorded, and Snakemake would leave one that somebody has changed as it
     is: newer than all that it was made from."""
     words, lock = command_line(), Path("dvc.lock")
-    at_work = any(Path(".snakemake/locks").glob("*"))  # another Snakemake, whose files are not yet noted
-    if not INSIDE_DVC or not words or words.dryrun or words.touch or words.unlock or at_work or not lock.exists():
+    if not INSIDE_DVC or not words or words.dryrun or words.touch or words.unlock or not lock.exists():
         return
     for path in changed_by_hand(outs_by_stage(lock).get(os.environ.get("DVC_STAGE", ""), {})):
+        if any(Path(".snakemake/locks").glob("*")):  # whose file it may be, not noted yet
+            advice = "wait for it, or call snakemake --unlock if there is none"
+            raise UserError(f"{path} is not as dvc.lock has it, and another Snakemake is at work here; {advice}")
         print(f"axenat: {path} was changed after its job had made it; it is made again", file=sys.stderr)
         remove(path)
 
