@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: demo test test-slurm setup check clean-results help
+.PHONY: demo test test-slurm mutants setup check clean-results help
 
 demo: setup
 	@snakemake --cores $(CORES) all
@@ -21,6 +21,10 @@ test-slurm: setup
 test: setup
 	@$(MAKE) --no-print-directory check
 	@pytest -n $(CORES) --dist loadfile
+
+# Deliberate mistakes, one at a time: each must make a test fail. It takes about an hour; CONTRIBUTING tells when.
+mutants: setup
+	@python -m tests.mutants --workers $(CORES)
 
 check: setup
 	@ruff format --check .

@@ -1,0 +1,1 @@
+"""Deliberate mistakes, kept as a list, to test the tests: `make mutants`."""

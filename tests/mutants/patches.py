@@ -1,0 +1,89 @@
+"""The list of mutants: each replaces one piece of text in the code and names the tests that must notice."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).parent
+PLACES = ("src/axenat", "workflow")
+CODE = (".py", ".smk", ".yaml", ".j2", ".js")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mutant:
+    name: str
+    # What goes wrong for a user.
+    says: str
+    find: str
+    replace: str
+    # Names of test files, each with further words for pytest: "test_tune.py -k grid".
+    tests: tuple[str, ...]
+    # The file's name, where the text alone occurs in several files.
+    file: str = ""
+    # The text that stands above, where it occurs several times in one file.
+    after: str = ""
+    # Why no test can or need notice; every other survivor is a gap.
+    survives: str = ""
+
+
+def read_mutants() -> list[Mutant]:
+    found = [_mutant(path, values) for path in sorted(HERE.glob("*.yaml")) for values in _entries(path)]
+    twice = {one.name for one in found if [other.name for other in found].count(one.name) > 1}
+    if twice:
+        raise SystemExit(f"mutants: defined twice: {', '.join(sorted(twice))}")
+    return found
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return entries
+
+
+def _mutant(path: Path, values: dict[str, Any]) -> Mutant:
+    tests = values["tests"]
+    try:
+        return Mutant(**{**values, "tests": (tests,) if isinstance(tests, str) else tuple(tests)})
+    except TypeError as error:
+        raise SystemExit(f"{path.name}: {values.get('name')}: {error}") from None
+
+
+def source_files(tree: Path) -> Iterator[Path]:
+    for place in PLACES:
+        yield from sorted(path for path in (tree / place).rglob("*") if path.suffix in CODE or path.name == "Snakefile")
+
+
+def place_of(mutant: Mutant, tree: Path) -> tuple[Path, str]:
+    """The file that holds the mutant's text, and its content with the mistake in place.
+
+    A file is found by its text, so that moving it costs nothing.
+    """
+    found = []
+    for path in source_files(tree):
+        if mutant.file in ("", path.name):
+            text = path.read_text(encoding="utf-8")
+            below = text[text.index(mutant.after) :] if mutant.after in text else ""
+            if mutant.find in below:
+                found.append((path, text.removesuffix(below), below))
+    if len(found) != 1:
+        names = ", ".join(str(path.relative_to(tree)) for path, _, _ in found) or "no file"
+        raise LookupError(f"{mutant.name}: its text is in {names}, and must be in exactly one; see `file`")
+    path, above, below = found[0]
+    if not mutant.after and below.count(mutant.find) > 1:
+        raise LookupError(f"{mutant.name}: its text occurs more than once in {path.name}; see `after`")
+    return path, above + below.replace(mutant.find, mutant.replace, 1)
+
+
+def tests_of(mutant: Mutant, tree: Path) -> list[list[str]]:
+    """Arguments of pytest for each of the mutant's tests; a test file is found by its name alone."""
+    return [[*_test_file(words.split()[0], mutant, tree), *words.split()[1:]] for words in mutant.tests]
+
+
+def _test_file(name: str, mutant: Mutant, tree: Path) -> list[str]:
+    file, colons, function = name.partition("::")
+    found = sorted((tree / "tests").rglob(file))
+    if len(found) != 1:
+        raise LookupError(f"{mutant.name}: {len(found)} test files are called {file}")
+    return [f"{found[0].relative_to(tree)}{colons}{function}"]
