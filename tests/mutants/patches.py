@@ -1,5 +1,6 @@
 """The list of mutants: each replaces one piece of text in the code and names the tests that must notice."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import yaml
 
-HERE = Path(__file__).parent
+LISTS = "tests/mutants"
 PLACES = ("src/axenat", "workflow")
 CODE = (".py", ".smk", ".yaml", ".j2", ".js")
 
@@ -29,11 +30,11 @@ class Mutant:
     survives: str = ""
 
 
-def read_mutants() -> list[Mutant]:
-    found = [_mutant(path, values) for path in sorted(HERE.glob("*.yaml")) for values in _entries(path)]
-    twice = {one.name for one in found if [other.name for other in found].count(one.name) > 1}
-    if twice:
-        raise SystemExit(f"mutants: defined twice: {', '.join(sorted(twice))}")
+def read_mutants(root: Path) -> list[Mutant]:
+    found = [_mutant(path, values) for path in sorted((root / LISTS).glob("*.yaml")) for values in _entries(path)]
+    names = Counter(one.name for one in found)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise SystemExit(f"mutants: defined twice: {', '.join(twice)}")
     return found
 
 
@@ -43,7 +44,7 @@ def _entries(path: Path) -> list[dict[str, Any]]:
 
 
 def _mutant(path: Path, values: dict[str, Any]) -> Mutant:
-    tests = values["tests"]
+    tests = values.get("tests", [])
     try:
         return Mutant(**{**values, "tests": (tests,) if isinstance(tests, str) else tuple(tests)})
     except TypeError as error:
@@ -69,14 +70,14 @@ def place_of(mutant: Mutant, tree: Path) -> tuple[Path, str]:
                 found.append((path, text.removesuffix(below), below))
     if len(found) != 1:
         names = ", ".join(str(path.relative_to(tree)) for path, _, _ in found) or "no file"
-        raise LookupError(f"{mutant.name}: its text is in {names}, and must be in exactly one; see `file`")
+        raise SystemExit(f"mutants: {mutant.name}: its text is in {names}, and must be in exactly one; see `file`")
     path, above, below = found[0]
     if not mutant.after and below.count(mutant.find) > 1:
-        raise LookupError(f"{mutant.name}: its text occurs more than once in {path.name}; see `after`")
+        raise SystemExit(f"mutants: {mutant.name}: its text occurs more than once in {path.name}; see `after`")
     return path, above + below.replace(mutant.find, mutant.replace, 1)
 
 
-def tests_of(mutant: Mutant, tree: Path) -> list[list[str]]:
+def pytest_words(mutant: Mutant, tree: Path) -> list[list[str]]:
     """Arguments of pytest for each of the mutant's tests; a test file is found by its name alone."""
     return [[*_test_file(words.split()[0], mutant, tree), *words.split()[1:]] for words in mutant.tests]
 
@@ -85,5 +86,5 @@ def _test_file(name: str, mutant: Mutant, tree: Path) -> list[str]:
     file, colons, function = name.partition("::")
     found = sorted((tree / "tests").rglob(file))
     if len(found) != 1:
-        raise LookupError(f"{mutant.name}: {len(found)} test files are called {file}")
+        raise SystemExit(f"mutants: {mutant.name}: {len(found)} test files are called {file}")
     return [f"{found[0].relative_to(tree)}{colons}{function}"]
