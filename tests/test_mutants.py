@@ -69,7 +69,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_mutant_is_killed_or_survives_and_is_not_run_twice(project: Path, capsys) -> None:
-    assert main(["--workers", "1"], project) == 1
+    assert main(["--workers", "1"], project, libraries=()) == 1
     said = capsys.readouterr().out
     assert "1/2 killed   triple" in said and "tests/test_numbers.py::test_double" in said
     assert "2/2 survived third" in said and "survived: third: wrong numbers" in said
@@ -84,16 +84,16 @@ def test_a_mutant_is_killed_or_survives_and_is_not_run_twice(project: Path, caps
     (project / "tests/test_numbers.py").write_text(TESTS.replace("numbers", "moved"))
     (project / "tests/test_numbers.py").rename(project / "tests/test_moved.py")
     listed.write_text(listed.read_text().replace("test_numbers", "test_moved"))
-    assert main(["--workers", "1"], project) == 0
+    assert main(["--workers", "1"], project, libraries=()) == 0
     assert "2 of 2 mutants killed, 0 survived" in capsys.readouterr().out
-    assert main([], project) == 0
+    assert main([], project, libraries=()) == 0
     assert "2 of 2 mutants killed" in (said := capsys.readouterr().out) and "1/" not in said
 
 
 def test_a_test_that_always_fails_kills_nothing(project: Path, capsys) -> None:
     listed = project / "tests/mutants/list.yaml"
     listed.write_text(MUTANT.format(name="triple", find="2 * x", replace="3 * x", tests="test_numbers.py -k always"))
-    assert main(["--workers", "1"], project) == 1
+    assert main(["--workers", "1"], project, libraries=()) == 1
     said = capsys.readouterr().out
     assert "test_that_always_fails fails without any mutant" in said and "0 of 1 mutants killed" in said
 
@@ -109,4 +109,4 @@ def test_a_text_that_is_not_in_one_place_is_refused(project: Path, find: str, se
     listed = project / "tests/mutants/list.yaml"
     listed.write_text(MUTANT.format(name="triple", find=find, replace="x", tests="test_numbers.py"))
     with pytest.raises(SystemExit, match=sentence):
-        main([], project)
+        main([], project, libraries=())

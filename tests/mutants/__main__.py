@@ -13,9 +13,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Queue
@@ -30,6 +30,21 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 FAILING = (1, 2)
 
 
+# Imported once for all mutants, in tests.mutants.warm.
+LIBRARIES = (
+    "ctranslate2",
+    "hypothesis",
+    "matplotlib.figure",
+    "mlflow",
+    "numba",
+    "onnxruntime",
+    "pandas",
+    "sacrebleu",
+    "sacremoses",
+    "torch._dynamo",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     key: str
@@ -41,7 +56,32 @@ class Outcome:
     seconds: int
 
 
-def main(words: list[str] | None = None, root: Path = ROOT) -> int:
+class Worker:
+    """A copy of the project, and a warm process that runs pytest in it."""
+
+    def __init__(self, tree: Path, libraries: Sequence[str]) -> None:
+        self.tree = tree
+        command = [sys.executable, str(Path(__file__).with_name("warm.py")), *libraries]
+        self.process = subprocess.Popen(command, cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.communicate()
+
+    def pytest(self, *words: str, timeout: float = TIMEOUT_SECONDS) -> tuple[int | None, str]:
+        """The exit code, None if the time was not enough, and what pytest printed."""
+        assert self.process.stdin and self.process.stdout
+        output = self.tree.with_suffix(".out")
+        options = ["-q", "-rfE", "--tb=line", "-p", "no:cacheprovider"]
+        request = {"tree": str(self.tree), "words": [*options, *words], "output": str(output), "timeout": timeout}
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        code = json.loads(self.process.stdout.readline())["code"]
+        return code, output.read_text(encoding="utf-8", errors="replace")
+
+
+def main(words: list[str] | None = None, root: Path = ROOT, libraries: tuple[str, ...] = LIBRARIES) -> int:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="mutants to run, by parts of their names (default: all)")
     parser.add_argument("--workers", type=int, default=2, help="mutants at a time (default: %(default)s)")
@@ -52,17 +92,19 @@ def main(words: list[str] | None = None, root: Path = ROOT) -> int:
     known = {} if args.again else _known(kept / "outcomes.jsonl")
     keys = {one.name: _key(one, root) for one in mutants}
     todo = [one for one in mutants if keys[one.name] not in known]
-    trees: Queue[Path] = Queue()
-    for number in range(args.workers):
-        trees.put(_copy(root, kept / f"tree-{number}"))
-    with ThreadPoolExecutor(args.workers) as pool, (kept / "outcomes.jsonl").open("a", encoding="utf-8") as stream:
-        outcomes = pool.map(lambda one: _outcome(one, keys[one.name], trees), todo)
+    with ExitStack() as stack:
+        workers: Queue[Worker] = Queue()
+        for number in range(args.workers):
+            workers.put(stack.enter_context(Worker(_copy(root, kept / f"tree-{number}"), libraries)))
+        stream = stack.enter_context((kept / "outcomes.jsonl").open("a", encoding="utf-8"))
+        pool = stack.enter_context(ThreadPoolExecutor(args.workers))
+        outcomes = pool.map(lambda one: _outcome(one, keys[one.name], workers), todo)
         for number, outcome in enumerate(outcomes, 1):
             known[outcome.key] = outcome
             print(json.dumps(asdict(outcome)), file=stream, flush=True)
             place = f"{number}/{len(todo)} {outcome.what:8} {outcome.name}"
             print(f"{place} ({outcome.seconds} s) {outcome.test}", flush=True)
-    return _summary(mutants, [known[keys[one.name]] for one in mutants], trees.get())
+        return _summary(mutants, [known[keys[one.name]] for one in mutants], workers.get())
 
 
 def _known(path: Path) -> dict[str, Outcome]:
@@ -97,14 +139,14 @@ def _copy(root: Path, tree: Path) -> Path:
     return tree
 
 
-def _outcome(mutant: Mutant, key: str, trees: "Queue[Path]") -> Outcome:
-    tree, start = trees.get(), time.monotonic()
+def _outcome(mutant: Mutant, key: str, workers: "Queue[Worker]") -> Outcome:
+    worker, start = workers.get(), time.monotonic()
     try:
-        with _mistake_in_place(mutant, tree):
-            what, test = _tested(mutant, tree)
+        with _mistake_in_place(mutant, worker.tree):
+            what, test = _tested(mutant, worker)
         return Outcome(key, mutant.name, what, test, round(time.monotonic() - start))
     finally:
-        trees.put(tree)
+        workers.put(worker)
 
 
 @contextmanager
@@ -120,37 +162,26 @@ def _mistake_in_place(mutant: Mutant, tree: Path) -> Iterator[None]:
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-def _tested(mutant: Mutant, tree: Path) -> tuple[str, str]:
-    for words in pytest_words(mutant, tree):
-        try:
-            done = _pytest(tree, "-x", *words)
-        except subprocess.TimeoutExpired:
+def _tested(mutant: Mutant, worker: Worker) -> tuple[str, str]:
+    for words in pytest_words(mutant, worker.tree):
+        code, said = worker.pytest("-x", *words)
+        if code is None:
             return "timeout", words[0]
-        if done.returncode in FAILING:
-            failed = FAILED.search(done.stdout)
+        if code in FAILING:
+            failed = FAILED.search(said)
             return "killed", failed[1] if failed else words[0]
-        if done.returncode:
-            said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
-            raise SystemExit(f"mutants: {mutant.name}: pytest {' '.join(words)} ran no test\n{said}")
+        if code:
+            raise SystemExit(f"mutants: {mutant.name}: pytest {' '.join(words)} ran no test\n{said[-4000:]}")
     return "survived", ""
 
 
-def _pytest(tree: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    path = os.pathsep.join([str(tree / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", *words],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-    )
-
-
-def _summary(mutants: list[Mutant], outcomes: list[Outcome], tree: Path) -> int:
+def _summary(mutants: list[Mutant], outcomes: list[Outcome], worker: Worker) -> int:
     """A test that also fails without the mistake has killed nothing."""
     killers = sorted({outcome.test for outcome in outcomes if outcome.what == "killed"})
-    broken = FAILED.findall(_pytest(tree, *killers).stdout) if killers else []
+    code, said = worker.pytest(*killers, timeout=4 * TIMEOUT_SECONDS) if killers else (0, "")
+    if code is None:
+        raise SystemExit("mutants: the tests that killed do not end without a mutant")
+    broken = FAILED.findall(said)
     for test in broken:
         print(f"no kill: {test} fails without any mutant")
     pairs = zip(mutants, outcomes, strict=True)
