@@ -40,7 +40,7 @@ MARKED_GERMAN = [
     'Er sagte: "etwa 50 % der Kosten der Co-op".',
     "Rock & Roll <ist> eine hoch-moderne Sache.",
     'es ist das "alte" Auto der Schwieger-Mutter & 5 % mehr.',
-    "Die Kosten der Co-op sind hoch-bekannt, und das Auto ist alt.",
+    "Die Kosten der Co-op sind hoch-bekannt, und die Sache ist alt.",
 ]
 MARKED = {"escape": True, "aggressive_hyphens": True, "truecase": True}
 
