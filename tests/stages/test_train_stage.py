@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from axenat.data.corpus import ParallelCorpus
-from axenat.files import read_json, read_lines
+from axenat.files import read_json, read_lines, sha256_of
 from axenat.stages import average
 from tests.reference.losses import axe_loss, left_to_right_loss, loss_of_file, masked_loss
 from tests.support.house import DELTA, GRAMMAR, KEEP_BEST, OBJECTIVE, OBJECTIVES, run
@@ -158,9 +159,20 @@ def test_the_average_is_of_the_checkpoints_in_best_json_and_of_no_stray_one(hous
     run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")
     parts = weights(house.runs["axe"])
     assert len(parts) == KEEP_BEST and 10 not in parts
+    with safe_open(tmp_path / "out" / "model.safetensors", framework="numpy") as stream:
+        origin = json.loads(stream.metadata()["origin"])
+    assert origin["steps"] == list(parts)
+    assert origin["sha256"] == {path.name: sha256_of(path) for path in house.subwords.iterdir()}
     for name, mean in load_file(tmp_path / "out" / "model.safetensors").items():
         expected = np.mean([part[name].astype(np.float64) for part in parts.values()], axis=0)
         np.testing.assert_allclose(mean, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_training_that_is_averaged_has_no_state_left_to_resume(house, short, tmp_path) -> None:
+    folder = again(short, tmp_path)
+    assert list(folder.rglob("state-*"))
+    run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")
+    assert not list(folder.rglob("state-*"))
 
 
 def test_the_average_of_fewer_checkpoints_is_of_these(house, tmp_path) -> None:

@@ -11,7 +11,7 @@ from axenat.files import read_json, read_lines, write_json, write_lines
 from axenat.stages import translate, tune
 from tests.reference.skips import skip_rates
 from tests.support.house import DELTA, GRAMMAR, MULTIPLIERS, OBJECTIVE, OBJECTIVES, PENALTIES, run
-from tests.support.toys import CHINESE, chinese, model_of
+from tests.support.toys import chinese, marked, model_of
 
 each_run = pytest.mark.parametrize("name", OBJECTIVES)
 
@@ -53,14 +53,16 @@ def test_each_value_of_the_grid_scores_what_its_own_translations_of_valid_score(
     assert ("skip_target_rate" in tuned) == (name == "axe")
 
 
-def test_chinese_is_tuned_by_the_tokeniser_of_chinese(tmp_path) -> None:
-    toy = chinese(tmp_path / "toy")
+@pytest.mark.parametrize(("toy_of", "tokenize"), [(chinese, "zh"), (marked, "13a")])
+def test_candidates_are_scored_as_plain_text_by_the_tokeniser_of_their_language(tmp_path, toy_of, tokenize) -> None:
+    """Escaped and split words of Moses would score otherwise, and so would Chinese in sentences without spaces."""
+    toy = toy_of(tmp_path / "toy")
     toy.make("masked", length_multipliers=MULTIPLIERS, num_length_candidates=2)
     run(tune, model=toy.run, source=toy.text["source"], references=toy.text["target"], out=tmp_path / "tuned.json")
     tuned = read_json(tmp_path / "tuned.json")
     texts = [translated(toy.run, toy.text["source"], value, tmp_path) for value in MULTIPLIERS]
-    check_candidates(tuned, texts, [CHINESE], "zh")
-    assert "tok:zh" in tuned["signature"]
+    check_candidates(tuned, texts, [read_lines(toy.text["target"])], tokenize)
+    assert f"tok:{tokenize}" in tuned["signature"]
 
 
 def test_of_values_with_equal_translations_the_smallest_is_chosen(house, tmp_path) -> None:

@@ -177,6 +177,18 @@ def test_truecasers_are_those_of_moses_for_their_own_side(tmp_path) -> None:
     assert read_lines(toy.run / "truecase.source") != read_lines(toy.run / "truecase.target")
 
 
+@pytest.mark.parametrize("truecase", [False, True])
+def test_every_subword_of_the_vocabularies_is_met_in_the_ids_of_train(house, tmp_path, truecase) -> None:
+    """So words are counted as they are written, in the truecaser's case if there is one."""
+    toy = marked(tmp_path)
+    folder, words = (toy.run, toy.words) if truecase else (house.subwords, {s: house.words("train", s) for s in SIDES})
+    run(encode, subwords=folder, **words, out=tmp_path / "ids", threads=1)
+    corpus = ParallelCorpus(tmp_path / "ids")
+    for side, ids in zip(SIDES, (corpus.source, corpus.target), strict=True):
+        met = {token for i in range(len(corpus)) for token in ids(i).tolist()}
+        assert met == {EOS, *range(6, len(Vocab.load(folder / f"vocab.{side}")))}
+
+
 def test_a_shards_record_tells_its_own_lines_and_checksums(house) -> None:
     shards = house.corpus / "shards"
     records = [read_json(shards / f"{number}-of-2.json") for number in (1, 2)]
