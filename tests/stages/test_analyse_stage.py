@@ -9,7 +9,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import BLANK, BOS, MASK, PAD, Vocab
 from axenat.files import read_json, read_lines, write_lines, write_yaml
-from axenat.stages import analyse, translate
+from axenat.stages import analyse, encode, translate
 from tests.reference.axe import algorithm_1
 from tests.reference.skips import (
     blank_page_log_probs,
@@ -20,7 +20,7 @@ from tests.reference.skips import (
     skip_rates,
 )
 from tests.support.house import ANALYSIS, DELTA, MULTIPLIERS, OBJECTIVE, OBJECTIVES, run
-from tests.support.toys import CHINESE, chinese, model_of
+from tests.support.toys import CHINESE, chinese, marked, model_of
 
 each_run = pytest.mark.parametrize("name", OBJECTIVES)
 MULTIPLIER = OBJECTIVE["axe"]["train_length_multiplier"]
@@ -111,9 +111,13 @@ def test_examples_are_the_first_lines_of_the_three_texts(house, tmp_path) -> Non
         assert [one[side] for one in examples] == read_lines(path)[:8]
 
 
-def pairs_of(house) -> list[tuple[list[int], list[int]]]:
-    ids = ParallelCorpus(house.ids("valid"))
+def pairs_in(path) -> list[tuple[list[int], list[int]]]:
+    ids = ParallelCorpus(path)
     return [(ids.source(i).tolist(), ids.target(i).tolist()) for i in range(len(ids))]
+
+
+def pairs_of(house) -> list[tuple[list[int], list[int]]]:
+    return pairs_in(house.ids("valid"))
 
 
 @pytest.mark.parametrize("name", ["ce", "axe"])
@@ -167,6 +171,23 @@ def test_alignments_are_of_pairs_of_valid_and_cost_what_algorithm_1_says(house, 
         operators.append(len(set(one["operators"])) + bool(skipped[1]))
     assert operators == sorted(operators, reverse=True)
     assert all(len(target) not in range(7, 15) for _, target in pairs.values())
+
+
+def test_plain_text_is_read_as_clean_and_encode_read_it(tmp_path) -> None:
+    """With rules for text: the pairs that are aligned are those of the files of words and ids."""
+    toy = marked(tmp_path)
+    toy.make("axe", objective_keys=OBJECTIVE["axe"], num_length_candidates=2)
+    run(encode, subwords=toy.run, **toy.words, out=tmp_path / "ids.safetensors", threads=1)
+    write_yaml(tmp_path / "analysis.yaml", {"length_bounds": [1], "short_below": 60, "long_above": 60})
+    flags = {"config": tmp_path / "analysis.yaml", "model": toy.run, "source": toy.text["source"], "split": "test"}
+    out, target = tmp_path / "analysis.json", toy.text["target"]
+    run(analyse, **flags, references=target, hypothesis=target, out=out, threads=1)
+    analysis, pairs = read_json(out), pairs_in(tmp_path / "ids.safetensors")
+    rates = (analysis["skip_target_rate"], analysis["skip_prediction_rate"])
+    assert rates == skip_rates(model_of(toy.run), pairs, MULTIPLIER, DELTA)
+    (one,) = analysis["alignments"]  # no pair is short enough to be drawn, so it is the first
+    assert one["source"] == read_lines(toy.words["source"])[0]
+    assert one["targets"] == Vocab.load(toy.run / "vocab.target").decode(pairs[0][1])
 
 
 @each_run

@@ -63,9 +63,11 @@ class Toy:
         write_yaml(path / "subwords.yaml", {**self.languages, **self.rules, "merges": 60, "joint": False})
         run(learn_subwords, config=path / "subwords.yaml", **self.words, out=self.run, threads=1)
 
-    def make(self, objective: str, seed: int = 1, objective_keys: dict[str, Any] | None = None, **decode: Any) -> None:
-        """A model of random weights; a seed is good if the values of the grid give different texts."""
-        config = tiny.run_config(objective, model={"max_positions": 40}, objective=objective_keys or {}, decode=decode)
+    def make(self, objective: str, seed: int = 8, objective_keys: dict[str, Any] | None = None, **decode: Any) -> None:
+        """A model of random weights. With this seed, it writes marks that the rules for text change."""
+        config = tiny.run_config(
+            objective, model={"max_positions": 64, "init_std": 1.0}, objective=objective_keys or {}, decode=decode
+        )
         plain = as_plain(config)
         grids = plain.pop("decode")
         write_yaml(self.run / "config.yaml", {"run": "toy", **plain, **self.languages, "joint": False})
