@@ -131,7 +131,7 @@ def test_ids_spell_the_words_of_their_own_side_and_split(house) -> None:
 def test_distilled_ids_have_the_teachers_targets_and_the_sources_of_train(house) -> None:
     distilled, real = (lines_in(house.ids(name), house.subwords) for name in ("distilled", "train"))
     assert distilled["source"] == real["source"]
-    assert distilled["target"] == read_lines(house.corpus / "distilled.target") != real["target"]
+    assert distilled["target"] == read_lines(house.distilled / "train.target") != real["target"]
 
 
 def test_ids_name_the_vocabulary_of_each_side(house) -> None:
@@ -190,7 +190,7 @@ def test_every_subword_of_the_vocabularies_is_met_in_the_ids_of_train(house, tmp
 
 
 def test_a_shards_record_tells_its_own_lines_and_checksums(house) -> None:
-    shards = house.corpus / "shards"
+    shards = house.distilled
     records = [read_json(shards / f"{number}-of-2.json") for number in (1, 2)]
     bounds, texts = [0], []
     for number, record in enumerate(records, start=1):
@@ -213,11 +213,11 @@ def test_distilled_lines_are_the_teachers_unless_its_record_names_them(house, tm
     out = {name: tmp_path / name for name in ("output", "tokenised")}
     model, source = house.runs["teacher"], house.data / "train.en"
     run(translate, model=model, input=source, **out, threads=1, lines_at_once=GRAMMAR["train"] // 4)
-    records = [read_json(house.corpus / "shards" / f"{number}-of-2.json") for number in (1, 2)]
+    records = [read_json(house.distilled / f"{number}-of-2.json") for number in (1, 2)]
     runaway = {number for record in records for number in record["runaway"]}
-    written = [line for n in (1, 2) for line in read_lines(house.corpus / "shards" / f"{n}-of-2.target")]
+    written = [line for n in (1, 2) for line in read_lines(house.distilled / f"{n}-of-2.target")]
     assert written == read_lines(out["tokenised"])
-    real, distilled = read_lines(house.words("train", "target")), read_lines(house.corpus / "distilled.target")
+    real, distilled = read_lines(house.words("train", "target")), read_lines(house.distilled / "train.target")
     assert 0 < len(runaway) < len(written) / 2
     for number, lines in enumerate(zip(distilled, written, real, strict=True), start=1):
         assert lines[0] == lines[2 if number in runaway else 1]

@@ -1,6 +1,7 @@
-"""A corpus and three trained runs in a folder, with settings that differ wherever a mix-up could hide."""
+"""A corpus and three small runs in a folder, with settings that differ wherever a mix-up could hide."""
 
 import argparse
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,18 @@ def download_all(path: Path, config: dict[str, Any], out: Path) -> None:
         run(download, config=path / "download.yaml", out=out)
 
 
+class Runs(dict[str, Path]):
+    """The folder of each run, which is trained when it is first asked for."""
+
+    def __init__(self, house: "House") -> None:
+        self.house = house
+
+    def __missing__(self, name: str) -> Path:
+        self[name] = self.house.path / "runs" / name
+        self.house.make(name, self[name])
+        return self[name]
+
+
 class House:
     """Nobody may change what is in it: tests that need another file write it elsewhere."""
 
@@ -80,15 +93,15 @@ class House:
         self.learn_subwords()
         for split in ("train", "valid", "test"):
             self.encode(split)
-        self.runs = {name: path / "runs" / name for name in OBJECTIVES}
-        for name, folder in self.runs.items():
-            self.make(name, folder)
-        self.distil(shards=2)
+        self.runs = Runs(self)
 
     def words(self, split: str, side: str) -> Path:
         return self.corpus / f"{split}.{side}"
 
     def ids(self, split: str) -> Path:
+        """Also of `distilled`, train with the teacher's targets."""
+        if split == "distilled":
+            return self.distilled / "train.safetensors"
         return self.corpus / f"{split}.safetensors"
 
     def references(self, split: str) -> list[Path]:
@@ -146,23 +159,24 @@ class House:
         run(average, best=folder / "best.json", subwords=self.subwords, out=folder)
         self.tune(folder, folder / "tuned.json")
 
-    def distil(self, shards: int) -> None:
-        """The teacher's translations of train, as `distilled.target`, `distilled.safetensors` and in shards."""
-        teacher, names = self.runs["teacher"], [f"{number}-of-{shards}" for number in range(1, shards + 1)]
-        out = {name: self.corpus / "shards" / name for name in names}
-        source = self.words("train", "source")
-        for name, path in out.items():
-            files = {"out": path.with_suffix(".target"), "record": path.with_suffix(".json")}
-            run(distil, model=teacher, source=source, shard=name, **files, threads=1, device="cpu")
+    @cached_property
+    def distilled(self) -> Path:
+        """A folder with `train.target`, the teacher's translations of train, their ids, and both shards."""
+        folder, teacher, source = self.path / "distilled", self.runs["teacher"], self.words("train", "source")
+        texts, records = ([folder / f"{n}-of-2.{ending}" for n in (1, 2)] for ending in ("target", "json"))
+        for text, record in zip(texts, records, strict=True):
+            files = {"source": source, "out": text, "record": record}
+            run(distil, model=teacher, shard=text.stem, **files, threads=1, device="cpu")
         run(
             gather,
             config=self.path / "clean.yaml",
-            shards=[path.with_suffix(".target") for path in out.values()],
-            records=[path.with_suffix(".json") for path in out.values()],
+            shards=texts,
+            records=records,
             source=source,
             target=self.words("train", "target"),
             teacher=teacher,
-            out=self.corpus / "distilled.target",
-            manifest=self.corpus / "distilled.json",
+            out=folder / "train.target",
+            manifest=folder / "manifest.json",
         )
-        self.encode("train", target=self.corpus / "distilled.target", out=self.ids("distilled"))
+        self.encode("train", target=folder / "train.target", out=folder / "train.safetensors")
+        return folder
