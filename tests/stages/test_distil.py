@@ -10,13 +10,13 @@ from itertools import pairwise
 import pytest
 
 from axenat.data.chunks import chunk_bounds
-from axenat.decode.shard import LOCK
+from axenat.decode.shard import LOCK, Parts
 from axenat.decode.translator import Translator
-from axenat.files import UserError, alone, read_json, read_lines, write_json, write_lines
+from axenat.files import UserError, alone, read_json, read_lines, read_yaml, write_json, write_lines, write_yaml
 from axenat.stages import distil
 from tests import tiny
 from tests.distilling import LINES, killer, teacher, write_corpus
-from tests.stages.test_model_stages import run
+from tests.support.house import run
 
 CHUNK_SIZES = [end - start for start, end in pairwise(chunk_bounds(LINES))]
 
@@ -202,6 +202,36 @@ def test_chunks_made_with_anything_else_are_thrown_away(place, tmp_path, decoded
     assert decoded == CHUNK_SIZES
     resumed = (place / "1-of-1.target").read_bytes()
     assert distilled(place, 1) == resumed
+
+
+def another_beam(place) -> None:
+    path = place / "teacher" / "decode.yaml"
+    write_yaml(path, {**read_yaml(path), "beam_size": 3})
+
+
+def other_batches(place) -> None:
+    path = place / "teacher" / "decode.yaml"
+    write_yaml(path, {**read_yaml(path), "tokens_per_batch": 99})
+
+
+def other_codes(place) -> None:
+    path = place / "teacher" / "codes.source"
+    write_lines(path, [*read_lines(path), "x y</w>"])
+
+
+@pytest.mark.parametrize("change", [another_beam, other_batches, other_codes])
+def test_chunks_of_a_teacher_with_other_settings_or_subwords_are_thrown_away(
+    place, decoded, monkeypatch, change
+) -> None:
+    """This process only fails, and leaves its chunks as a killed one does."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Parts, "join", lambda parts, bounds, out: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(distil, **flags(place, "1-of-1"))
+    assert decoded == CHUNK_SIZES
+    change(place)
+    run(distil, **flags(place, "1-of-1"))
+    assert decoded == 2 * CHUNK_SIZES
 
 
 def test_no_two_processes_distil_the_same_shard(place) -> None:
