@@ -2,6 +2,7 @@
 
 import csv
 import random
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -78,7 +79,7 @@ def repetitions(path: Path) -> np.ndarray:
     rows = []
     for line in read_lines(path):
         tokens = line.split()
-        rows.append((sum(a == b for a, b in zip(tokens, tokens[1:], strict=False)), len(tokens)))
+        rows.append((sum(a == b for a, b in pairwise(tokens)), len(tokens)))
     return np.array(rows)
 
 

@@ -65,11 +65,11 @@ def damaged(lines: Sequence[str], language: str, rate: float, seed: int) -> list
     return made
 
 
-def tokenised(lines: Sequence[str], language: str) -> list[str]:
-    """By the tools that the pipeline's own words must agree with."""
+def tokenised(lines: Sequence[str], language: str, rules: dict[str, bool] | None = None) -> list[str]:
+    """By the tools that the pipeline's own words must agree with; by the corpus's rules unless others are given."""
     if language == "zh":
         return [" ".join(word for word in jieba.cut(line) if word.strip()) for line in lines]
-    rules, moses = RULES[language], MosesTokenizer(lang=language)
+    rules, moses = RULES[language] if rules is None else rules, MosesTokenizer(lang=language)
     return [
         moses.tokenize(
             line,
