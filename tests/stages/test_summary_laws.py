@@ -150,14 +150,14 @@ def test_a_winner_and_a_run_outside_all_grids_are_marked_and_alone_compared(tmp_
     values = {"d1": (1.0, {1.0: 5.0}, 1.0), "d2": (2.0, {1.0: 9.0}, 1.0), "d3": (3.0, {1.0: 8.0}, 1.0)}
     chosen_of(tmp_path, values)
     texts = {}
-    for place, name in enumerate(("ce", *values, "unseen")):
-        objective: dict[str, Any] = {"name": "masked"} if name == "ce" else {"name": "axe"}
+    for place, name in enumerate(("ce", *values, "unseen", "ce-raw")):
+        objective: dict[str, Any] = {"name": "masked"} if name.startswith("ce") else {"name": "axe"}
         objective |= {"observe": "none"} if name == "unseen" else {}
         texts[name] = Scored(
             folder=tmp_path,
             language="de",
             name=name,
-            config={"objective": objective},
+            config={"objective": objective, "target_side": "raw" if name == "ce-raw" else "distilled"},
             seed=place,
             refs=tmp_path if place else None,
         ).write()
@@ -165,7 +165,7 @@ def test_a_winner_and_a_run_outside_all_grids_are_marked_and_alone_compared(tmp_
     paths = [one.path("score.json") for one in texts.values()]
     summary = summary_of(tmp_path, paths, "--choices", tmp_path / "choice.json")
     marks = {score["run"]: score["chosen"] for score in summary["scores"]}
-    assert marks == {"ce": True, "d1": False, "d2": True, "d3": False, "unseen": False}
+    assert marks == {"ce": True, "d1": False, "d2": True, "d3": False, "unseen": False, "ce-raw": True}
     assert {each["run"]: each["chosen"] for each in summary["decodings"]} == marks
     assert [(one["a"], one["b"]) for one in summary["comparisons"]] == [("d2", "ce")]
 
