@@ -232,21 +232,20 @@ class Study:
         choices = [self.folder / "choices" / f"{group}.json" for group in self.choices]
         return ["--study-name", "toy", "--runs", *runs, "--scores", *scores, "--choices", *choices]
 
+    def table_flags(self) -> list[object]:
+        """What `tables` reads besides."""
+        runs = self.folder / "runs"
+        own = [runs / run / "test" / f"{decode}.score.json" for run, decode in self.scores if decode != decode_of(run)]
+        analyses = [runs / run / split / f"{decode_of(run)}.analysis.json" for run, split in self.analyses]
+        teachers = [run for run in NAMES if run.endswith("teacher")]
+        published = ["--paper", PAPER, "--own", *(f"{corpus}={column}" for corpus, column in OWN.items())]
+        more = ["--further", *own, "--analyses", *analyses, "--teachers", *teachers, "--speed"]
+        return [*more, self.folder / "speed.json", *published, "--published", OTHERS]
+
     def write_tables(self, *names: str) -> Path:
         """As the rule calls the stage, with all that a study has."""
-        own = [
-            self.folder / "runs" / run / "test" / f"{decode}.score.json"
-            for run, decode in self.scores
-            if decode != decode_of(run)
-        ]
-        analyses = [
-            self.folder / "runs" / run / split / f"{decode_of(run)}.analysis.json" for run, split in self.analyses
-        ]
-        teachers = [run for run in NAMES if run.endswith("teacher")]
-        published = ("--paper", PAPER, "--own", *(f"{corpus}={column}" for corpus, column in OWN.items()))
-        more = ("--further", *own, "--analyses", *analyses, "--teachers", *teachers, *published, "--published", OTHERS)
         out = self.folder / "tables"
-        axenat("tables", *self.flags(), *more, "--speed", self.folder / "speed.json", "--names", *names, "--out", out)
+        axenat("tables", *self.flags(), *self.table_flags(), "--names", *names, "--out", out)
         return out
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -110,6 +110,17 @@ def sacrebleu(*words: object) -> Any:
 def axenat(*words: object) -> None:
     """The command as a rule calls it."""
     assert main([str(word) for word in words]) == 0
+
+
+class Lazily(dict[str, Any]):
+    """What is made for a name when it is first asked for."""
+
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        self.make = make
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self.make(name)
+        return self[name]
 
 
 @dataclass(frozen=True, kw_only=True)
