@@ -246,6 +246,8 @@ def test_sentences_beyond_the_models_positions_are_refused_before_training(
 ) -> None:
     """With <eos>; one of as many tokens as positions is fine."""
     sections = {"objective": {"observe": "none", "train_length_multiplier": multiplier}}
+    for other in ("train", "valid"):
+        write_corpus(tmp_path / f"{other}.safetensors", [[6]], [[6]], metadata={})
     path = tmp_path / f"{split}.safetensors"
     for more, fits in ((0, False), (-1, True)):
         write_corpus(path, [[6] * max(1, source + more)], [[6] * max(1, target + more)], metadata={})
