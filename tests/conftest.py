@@ -1,9 +1,17 @@
-"""One way of testing for the whole house: one thread, the same examples everywhere, no stopwatch on them."""
+"""One way of testing for the whole house: one thread, the same examples everywhere, no stopwatch on them.
 
+A SIGTERM ends the suite. Without a handler it ends the process; a test whose code has a handler of its own, as a
+training has, is the last one.
+"""
+
+import functools
 import os
 import signal
+from collections.abc import Iterator
+from typing import Any
 
 import hypothesis
+import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for GPUs run on the CPU; read when they are defined
@@ -14,3 +22,38 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 hypothesis.settings.register_profile("axenat", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("axenat")
+
+_terminated: list[int] = []
+_plain_signal = signal.signal
+
+
+def _signal(number: int, handler: Any) -> Any:
+    """`signal.signal`, but that a SIGTERM is noted before its handler is called."""
+    if number != signal.SIGTERM or not callable(handler) or hasattr(handler, "is_noted"):
+        return _plain_signal(number, handler)
+
+    @functools.wraps(handler)
+    def noted(*arguments: Any) -> Any:
+        _terminated.append(number)
+        return handler(*arguments)
+
+    noted.is_noted = True  # type: ignore[attr-defined]
+    return _plain_signal(number, noted)
+
+
+signal.signal = _signal
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    result = yield
+    if _terminated:
+        item.session.shouldstop = "SIGTERM"
+    return result  # type: ignore[return-value]
+
+
+@pytest.fixture
+def sends_itself_sigterm() -> Iterator[None]:
+    """For a test that means its SIGTERM."""
+    yield
+    _terminated.clear()

@@ -43,8 +43,8 @@ def test_gradients_of_many_rows_fit_where_their_products_would_not(N, V, frequen
 @pytest.mark.parametrize(("n", "delta"), [(60, 5.0), (100, 5000.0)])
 def test_many_targets_on_one_prediction_fit(n, delta, dtype, tolerance) -> None:
     """The weight of the row is n delta, up to half a million."""
-    torch.manual_seed(0)
-    inputs = (torch.randn(1, 1, 8, requires_grad=True), torch.randn(50, 8, requires_grad=True))
+    rng = torch.Generator().manual_seed(0)
+    inputs = tuple(torch.randn(*shape, generator=rng).requires_grad_() for shape in ((1, 1, 8), (50, 8)))
     options = AxeOptions(blank_id=0, skip_target_penalty=delta)
     given = (torch.full((1, n), 7), torch.tensor([1]), torch.tensor([n]), None, options)
     with torch.autocast("cpu", dtype):
@@ -56,8 +56,9 @@ def test_many_targets_on_one_prediction_fit(n, delta, dtype, tolerance) -> None:
 
 @pytest.mark.parametrize(("dtype", "tolerance"), HALVES)
 def test_the_logits_are_made_in_the_precision_of_autocast(dtype, tolerance) -> None:
-    torch.manual_seed(0)
-    states, matrix, targets = torch.randn(50, 16), torch.randn(30, 16), torch.arange(50) % 30
+    rng = torch.Generator().manual_seed(0)
+    states, matrix = (torch.randn(rows, 16, generator=rng) for rows in (50, 30))
+    targets = torch.arange(50) % 30
     with torch.autocast("cpu", dtype):
         fused = cross_entropy_from_states(states, matrix, targets)
         plain = cross_entropy_loss(states @ matrix.T, targets).sum()

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from axenat.losses.axe import FIRST_COLUMNS, SMOOTHINGS, AxeOptions, Op, axe_align, axe_loss, axe_loss_and_alignment
 from axenat.losses.projected import axe_from_states
 from tests.reference.axe import algorithm_1, smoothed_inside
-from tests.reference.sentences import BACKENDS, BLANK, V, example, full, lengths, ragged
+from tests.reference.sentences import BACKENDS, BLANK, QUICK, V, edges, example, full, lengths, ragged
 
 SHARE = 0.2
 sizes = st.tuples(st.integers(1, 5), st.integers(0, 6), st.integers(1, 6))
@@ -23,25 +23,30 @@ def inside(**more) -> dict[str, object]:
     return {"blank_id": BLANK, "label_smoothing": SHARE, "smoothing": "inside", **more}
 
 
-@backends
+def is_algorithm_1_on_smoothed_costs(backend: str, column: str, delta: float, batch: dict[str, Tensor]) -> None:
+    how = inside(skip_target_penalty=delta, first_column=column, backend=backend)
+    rows = []
+    sizes = zip(batch["prediction_lengths"].tolist(), batch["target_lengths"].tolist(), strict=True)
+    for b, (m, n) in enumerate(sizes):
+        costs = smoothed_inside(batch["logits"][b, :m].log_softmax(-1).tolist(), SHARE)
+        rows.append(algorithm_1(costs, batch["targets"][b, :n].tolist(), BLANK, delta, column))
+    expected = torch.tensor(rows, dtype=torch.float64)
+    assert_close(axe_loss(**batch, **how), expected)
+    assert_close(axe_align(**batch, **how).total, expected)
+
+
+@pytest.mark.parametrize("backend", QUICK)
 @pytest.mark.parametrize("column", FIRST_COLUMNS)
 @settings(max_examples=20)
 @given(seed=seeds, size=sizes, delta=deltas)
 def test_inside_is_algorithm_1_on_smoothed_costs(backend, column, seed, size, delta) -> None:
-    batch = ragged(seed, *size)
-    how = inside(skip_target_penalty=delta, first_column=column, backend=backend)
-    rows = [
-        algorithm_1(
-            smoothed_inside(batch["logits"][b, :m].log_softmax(-1).tolist(), SHARE), batch["targets"][b, :n].tolist(),
-            BLANK, delta, column,
-        )
-        for b, (m, n) in enumerate(
-            zip(batch["prediction_lengths"].tolist(), batch["target_lengths"].tolist(), strict=True)
-        )
-    ]  # fmt: skip
-    expected = torch.tensor(rows, dtype=torch.float64)
-    assert_close(axe_loss(**batch, **how), expected)
-    assert_close(axe_align(**batch, **how).total, expected)
+    is_algorithm_1_on_smoothed_costs(backend, column, delta, ragged(seed, *size))
+
+
+@backends
+@pytest.mark.parametrize("column", FIRST_COLUMNS)
+def test_inside_is_algorithm_1_on_smoothed_costs_at_every_edge(backend, column) -> None:
+    is_algorithm_1_on_smoothed_costs(backend, column, 2.5, edges())
 
 
 @given(seed=seeds, n=st.integers(1, 6), delta=deltas, pattern=st.integers(0, 63))

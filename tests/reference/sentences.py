@@ -8,6 +8,10 @@ from torch import Tensor
 BLANK, V = 0, 7
 # Triton exists for Linux only; there it must be tested.
 BACKENDS = ["torch", "numba"] + (["triton"] if sys.platform == "linux" else [])
+# Triton's interpreter takes a second for what the others do in a millisecond: it gets `edges` and few random sentences.
+QUICK = BACKENDS[:2]
+# Targets and predictions of one sentence: none, one, as many, fewer, more, and a block of the kernel filled exactly.
+EDGES = [(0, 1), (1, 1), (1, 5), (5, 1), (5, 2), (2, 5), (3, 3), (7, 4)]
 
 
 def lengths(*values: int) -> Tensor:
@@ -32,6 +36,13 @@ def ragged(seed: int, B: int, n: int, m: int) -> dict[str, Tensor]:
         "prediction_lengths": prediction_lengths,
         "target_lengths": target_lengths,
     }
+
+
+def edges(seed: int = 1, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    """Arguments for sentences of all `EDGES`, with padding."""
+    targets, predictions = (lengths(*sizes) for sizes in zip(*EDGES, strict=True))
+    logits, tokens = example(seed, len(EDGES), int(targets.max()), int(predictions.max()), dtype)
+    return {"logits": logits, "targets": tokens, "prediction_lengths": predictions, "target_lengths": targets}
 
 
 def full(logits: Tensor, targets: Tensor, **more) -> dict[str, object]:

@@ -20,7 +20,7 @@ from axenat.train.forward import validation_loss
 from axenat.train.loop import train
 from axenat.train.optimizer import optimizer_of
 from axenat.train.ranks import ALONE, Ranks
-from axenat.train.setting import Setting, fingerprint
+from axenat.train.setting import Setting, check_positions, fingerprint
 from axenat.train.steps import Step, steps_from
 from axenat.train.stopwatch import Stopwatch
 from tests import tiny
@@ -236,7 +236,24 @@ def test_the_seed_decides_the_training(tmp_path) -> None:
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_sentences_beyond_the_models_positions_are_refused_before_training(tmp_path) -> None:
-    write_corpus(tmp_path / "valid.safetensors", [[6] * 20], [[6]], metadata={})
-    with pytest.raises(UserError, match=r"valid\.safetensors holds a sentence of 21 tokens, .*max_positions is 12"):
-        train(setting(tmp_path), "mark")
+@pytest.mark.parametrize("split", ["train", "valid"])
+@pytest.mark.parametrize(
+    ("source", "target", "multiplier", "said"),
+    [(12, 1, 1.0, "13 tokens, "), (1, 12, 1.0, "13 tokens, "), (1, 6, 1.8, r"7 tokens times .*multiplier 1\.8, ")],
+)
+def test_sentences_beyond_the_models_positions_are_refused_before_training(
+    tmp_path, split, source, target, multiplier, said
+) -> None:
+    """With <eos>; one of as many tokens as positions is fine."""
+    sections = {"objective": {"observe": "none", "train_length_multiplier": multiplier}}
+    for other in ("train", "valid"):
+        write_corpus(tmp_path / f"{other}.safetensors", [[6]], [[6]], metadata={})
+    path = tmp_path / f"{split}.safetensors"
+    for more, fits in ((0, False), (-1, True)):
+        write_corpus(path, [[6] * max(1, source + more)], [[6] * max(1, target + more)], metadata={})
+        one = setting(tmp_path, **sections)
+        if fits:
+            check_positions(one)
+        else:
+            with pytest.raises(UserError, match=rf"{split}\.safetensors holds a sentence of {said}.*positions is 12"):
+                train(one, "mark")

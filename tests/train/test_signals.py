@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -11,24 +10,29 @@ from axenat.train import signals
 from axenat.train.signals import SIGNALS, Request, listening
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.usefixtures("sends_itself_sigterm")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_is_a_request_and_stays_one(tmp_path, number) -> None:
     with listening(tmp_path / "leave") as request:
+        assert signal.getsignal(number) is not signal.SIG_DFL, "which would end this process"
         assert not request.made()
         os.kill(os.getpid(), number)
         assert [request.made() for _ in range(3)] == [True] * 3
 
 
 def test_a_file_is_a_request_within_the_time_between_two_looks(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(signals, "LOOK_SECONDS", 0.05)
+    now = 1000.0
+    monkeypatch.setattr(signals.time, "monotonic", lambda: now)
     with listening(tmp_path / "leave") as request:
         assert not request.made()
         (tmp_path / "leave").touch()
-        time.sleep(0.06)
+        now += 0.9 * signals.LOOK_SECONDS
+        assert not request.made(), "it is not yet time for another look"
+        now += 0.2 * signals.LOOK_SECONDS
         assert request.made()
 
 
-def test_the_disk_is_looked_at_once_in_a_while(tmp_path) -> None:
+def test_the_disk_is_looked_at_once_in_a_while(tmp_path, monkeypatch) -> None:
     """On a shared one, a look at every step would be felt."""
 
     class Counted(type(tmp_path)):  # type: ignore[misc]
@@ -38,9 +42,13 @@ def test_the_disk_is_looked_at_once_in_a_while(tmp_path) -> None:
             Counted.looks += 1
             return False
 
+    now = 1000.0
+    monkeypatch.setattr(signals.time, "monotonic", lambda: now)
     request = Request(Counted(tmp_path / "leave"))
-    assert not any(request.made() for _ in range(1000))
-    assert Counted.looks <= 2
+    for looks in (1, 2, 3):
+        assert not any(request.made() for _ in range(1000))
+        assert Counted.looks == looks
+        now += 1.1 * signals.LOOK_SECONDS
 
 
 def test_handlers_are_as_before_when_it_is_over(tmp_path) -> None:

@@ -62,6 +62,31 @@ def test_one_bad_step_now_and_then_is_skipped_and_counted(tmp_path, monkeypatch)
     assert all(math.isfinite(line["loss"]) and math.isfinite(line["grad_norm"]) for line in lines)
 
 
+def test_a_skipped_step_has_no_part_in_the_averages_of_its_line(tmp_path, monkeypatch) -> None:
+    """With one step of two skipped, the line tells of the other, as a line of its own does."""
+    lines = {}
+    for log_every in (1, 2):
+        one = setting(tmp_path, folder=str(log_every), train={"log_every": log_every, "steps": 6})
+        with monkeypatch.context() as patch:
+            infinite_at(patch, 5)
+            train(one, "mark")
+        lines[log_every] = {line["step"]: line for line in history(one) if line["kind"] == "train"}
+    skipped = [step for step, line in lines[1].items() if line["skipped_steps"]]
+    assert skipped == [3] and lines[1][3].keys() == {"kind", "step", "epoch", "lr", "skipped_steps"}
+    expected = {**lines[1][4], "skipped_steps": 1}
+    assert lines[2][4] == expected
+
+
+@pytest.mark.parametrize("most_skipped", [0, 1, 3])
+def test_as_many_steps_in_a_row_may_be_skipped_as_the_configuration_says(tmp_path, monkeypatch, most_skipped) -> None:
+    """From the fifth on, every step is bad."""
+    bad = range(5, 9)
+    sections = {"train": {"most_skipped": most_skipped, "steps": 8, "validate_every": 3, "tokens_per_batch": 64}}
+    infinite_at(monkeypatch, *bad)
+    with pytest.raises(UserError, match=rf"diverged at step {5 + most_skipped}: .*, {most_skipped + 1} steps in a row"):
+        train(setting(tmp_path, **sections), "mark")
+
+
 def test_the_history_tells_the_rate_of_each_step_even_of_one_that_is_skipped(tmp_path, monkeypatch) -> None:
     one = setting(tmp_path, train={"log_every": 1})
     infinite_at(monkeypatch, 1, 11)
