@@ -27,7 +27,7 @@ class Clock:
             new = not any(engine is known for known, *_ in self.calls)
             self.calls.append((engine, name, len(sources), value))
             self.now += call + sentence * len(sources) + (WARM_UP if new else 0.0)
-            return decode(engine, sources, value, *more)
+            yield from decode(engine, sources, value, *more)
 
         return timed
 
