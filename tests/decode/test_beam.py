@@ -5,9 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from axenat.config import DecodeConfig, ObjectiveConfig
 from axenat.data.batches import pad
 from axenat.data.vocab import EOS, UNK
 from axenat.decode.beam import beam_search, longest_output
+from axenat.decode.engines import engine_of
 from axenat.decode.hypothesis import Hypothesis
 from tests import tiny
 from tests.reference.search import exhaustive, next_log_probs, plain_beam
@@ -116,6 +118,22 @@ def test_a_runaway_hypothesis_is_cut_at_the_last_position_and_told_apart() -> No
         assert all(len(one.ids) == 5 and not one.ended for one in hypotheses)
 
 
-@given(st.integers(1, 300), st.integers(2, 100))
-def test_outputs_have_room_for_twice_the_source_and_stay_within_the_positions(length, positions) -> None:
-    assert longest_output(length, positions) == min(positions, 2 * length + 10)
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+@pytest.mark.parametrize("positions", [12, 19, 40])
+def test_a_further_source_token_is_room_for_two_more_until_the_positions_end(engine, positions) -> None:
+    """Of a model that never ends by itself; a source of <eos> alone has room for twelve."""
+    network = model(1, max_positions=positions)
+    with torch.no_grad():
+        network.decoder[-1].norms[2].bias[0] = 9.0
+        network.target_tokens.weight[EOS] = 0.0
+        network.target_tokens.weight[EOS, 0] = -10.0
+    teacher = engine_of(
+        network, ObjectiveConfig(name="left_to_right"), DecodeConfig(engine=engine, beam_size=2), torch.device("cpu")
+    )
+    sources = [[*[7] * words, EOS] for words in range(1, 12)]
+    found = dict(teacher.decode(sources, 1.0))
+    room = 12
+    for row in range(len(sources)):
+        room += 2
+        assert len(found[row][0].ids) == (room if room < positions else positions)
+        assert not found[row][0].ended

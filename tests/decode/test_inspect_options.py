@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from axenat.data.vocab import EOS, SPECIALS
-from axenat.decode.inspect import align_batch, aligns, describe_alignment, generated_probabilities, skip_rates
+from axenat.decode.inspect import describe_alignment, generated_probabilities
 from axenat.decode.translator import Translator
 from axenat.files import read_yaml, write_yaml
-from axenat.losses.axe import Op
 from axenat.objectives.masking import scaled
 from tests import tiny
 
@@ -47,15 +46,3 @@ def test_a_run_without_eos_is_shown_without_but_for_the_empty_sentence(tmp_path)
         shown = describe_alignment(run, "a car", target)["targets"]
         assert shown == (run.target.vocab.decode(run.encode_target(target)[:-1]) or [SPECIALS[EOS]])
     assert generated_probabilities(run, "the old man").shape[0] >= 1
-
-
-@pytest.mark.parametrize("multiplier", [0.5, 1.0, 1.3])
-def test_skip_rates_are_shares_of_the_targets_and_of_the_predictions(tmp_path, multiplier) -> None:
-    run = translator(tmp_path / "toy", observe="none", train_length_multiplier=multiplier)
-    sources, targets = [run.encode(line) for line in SOURCES], [run.encode_target(line) for line in TARGETS]
-    log_probs, lengths, alignment = align_batch(run, sources, targets, **aligns(run))
-    assert log_probs.shape[1] == scaled(lengths, multiplier).max()
-    assert skip_rates(run, SOURCES, TARGETS) == {
-        "skip_target_rate": int((alignment.operator == Op.SKIP_TARGET).sum()) / int(lengths.sum()),
-        "skip_prediction_rate": int(alignment.skipped_prediction.sum()) / int(scaled(lengths, multiplier).sum()),
-    }

@@ -13,7 +13,7 @@ from axenat.data.vocab import BLANK, EOS, MASK
 from axenat.decode.parallel import SHORTEST, length_candidates, parallel_decode, shortest
 from axenat.decode.passes import TorchPasses, repeat
 from tests import tiny
-from tests.reference.mask_predict import mask_predict_slowly
+from tests.reference.mask_predict import candidates_slowly, mask_predict_slowly
 
 BANNED = (0, 1, 4)
 SOURCES = [[6, 7, 8, EOS], [8, EOS], [7, 7, EOS], [6, 8, 6, 8, 9, EOS]]
@@ -147,8 +147,20 @@ def test_further_passes_hide_the_least_certain_and_every_blank(seed, iterations,
 
 
 @settings(max_examples=25)
+@given(st.integers(0, 200), st.sampled_from([1, 4]), st.sampled_from(["positions", "tokens", "sum"]))
+def test_candidates_come_in_the_order_of_their_norm(seed, iterations, norm) -> None:
+    network = tiny.model(seed=seed)
+    how = {"iterations": iterations, "ell": 4, "multiplier": 1.3}
+    for source, found in zip(SOURCES, candidates(network, SOURCES, rank_norm=norm, **how), strict=True):
+        with torch.inference_mode():
+            slow = candidates_slowly(network, source, BANNED, norm=norm, **how)
+        assert [one.ids for one in found] == [ids for _, ids in slow]
+        assert [one.score for one in found] == pytest.approx([score for score, _ in slow], rel=1e-4)
+
+
+@settings(max_examples=25)
 @given(st.integers(0, 200), st.sampled_from([1, 4]))
-def test_candidates_may_be_ranked_by_other_norms(seed, iterations) -> None:
+def test_scores_of_all_norms_are_of_the_same_log_probability(seed, iterations) -> None:
     network = tiny.model(seed=seed)
     by = {
         norm: candidates(network, SOURCES, 4, rank_norm=norm, iterations=iterations)

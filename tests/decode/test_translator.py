@@ -5,10 +5,9 @@ import torch
 
 from axenat.config import OBJECTIVE_NAMES
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD, SPECIALS
-from axenat.decode.inspect import align_batch, describe_alignment, generated_probabilities, skip_rates
+from axenat.decode.inspect import describe_alignment
 from axenat.decode.translator import EMPTY, Translator
 from axenat.files import UserError, read_yaml, write_json, write_yaml
-from axenat.losses.axe import Op
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -188,27 +187,3 @@ def test_an_alignment_tells_of_every_target_and_prediction_and_adds_up(axe) -> N
     for prediction in described["predictions"]:
         shares = [p for _, p in prediction["top"]]
         assert shares == sorted(shares, reverse=True) and sum(shares) <= 1 + 1e-6
-
-
-def test_skip_rates_are_those_of_the_sentences(axe) -> None:
-    words, targets = ["the old man", "a car", ""], ["der alte Mann", "das Auto heute", "die"]
-    skipped_targets = skipped_predictions = tokens = 0
-    for source, target in zip(words, targets, strict=True):
-        _, lengths, alignment = align_batch(axe, [axe.encode(source)], [axe.encode_target(target)])
-        skipped_targets += int((alignment.operator == Op.SKIP_TARGET).sum())
-        skipped_predictions += int(alignment.skipped_prediction.sum())
-        tokens += int(lengths)
-    rates = skip_rates(axe, words, targets)
-    assert rates == {
-        "skip_target_rate": skipped_targets / tokens,
-        "skip_prediction_rate": skipped_predictions / tokens,
-    }
-
-
-def test_confidence_holds_the_probability_of_each_output_token_at_every_position(axe) -> None:
-    rows = generated_probabilities(axe, "the old man buys")
-    assert rows.shape[0] == rows.shape[1]
-    for k, row in enumerate(rows):
-        if row[0] == row[0]:
-            assert ((row >= 0) & (row <= 1)).all()
-            assert row[k] >= 1 / len(axe.target.vocab) * 0.5

@@ -35,7 +35,7 @@ def beam_search(
     Without a length penalty only the latter counts: scores then only fall, so that it is never long in coming.
     """
     search = _Search(model, source, source_lengths, beam_size, length_penalty, banned, num_hypotheses)
-    return [found[:num_hypotheses] for found in search.run()]
+    return [found[: search.wanted] for found in search.run()]
 
 
 class _Search:

@@ -37,7 +37,8 @@ def decoding_speeds(translators: Sequence[Translator], lines: Sequence[str], rou
     """Sentences a second in batches, and milliseconds for one sentence alone, of each system."""
     together, alone, about = {}, {}, {}
     for translator in translators:
-        sources = [translator.encode(words) for words in translator.tokenise(lines)]
+        # As in a translation, nothing is decoded for an empty line, which CTranslate2 could not decode.
+        sources = [ids for ids in map(translator.encode, translator.tokenise(lines)) if len(ids) > 1]
         run, how = translator.folder.name, translator.record()
         name = f"{run} {how['decode']}"
         together[name] = in_batches(translator, sources)
@@ -45,14 +46,14 @@ def decoding_speeds(translators: Sequence[Translator], lines: Sequence[str], rou
         about[name] = {
             "run": run, "corpus": translator.folder.run.corpus, "objective": translator.folder.run.objective.name,
             "decode": how["decode"], "engine": how["engine"], "precision": how["precision"],
+            "num_sentences": len(sources),
         }  # fmt: skip
     batches, single = medians(interleaved(together, rounds)), medians(interleaved(alone, rounds))
     return [
         {
-            **about[name],
-            "num_sentences": len(lines),
-            "sentences_per_second": len(lines) / batches[name],
-            "latency_milliseconds": 1000 * single[name] / min(ALONE, len(lines)),
+            **row,
+            "sentences_per_second": row["num_sentences"] / batches[name],
+            "latency_milliseconds": 1000 * single[name] / min(ALONE, row["num_sentences"]),
         }
-        for name in about
+        for name, row in about.items()
     ]
