@@ -98,7 +98,7 @@ ALL = frozenset(keys_of(ObjectiveConfig))
 SHORT = {"train_length_multiplier": 0.6}
 SHOWN = frozenset({"score", "most_hidden"})  # what is hidden is scored, if nothing is shown: all
 PROJECTION = frozenset({"projection"})  # changes the last bits alone
-ALIGNED = frozenset({"skip_target_penalty", "first_column", "label_smoothing", "smoothing", "eos"})
+ALIGNED = frozenset({"skip_target_penalty", "first_column", "label_smoothing", "smoothing", "eos", *SHORT})
 
 
 def training(name: str, projection: str, *, blank: bool = False) -> Look:
@@ -127,8 +127,8 @@ LOOKS = [
         base={"name": "masked", **BASE}, tries={"name": ["axe"]}, apart=ALL - {"name", "eos"},
     ),
     Look(
-        name="analysed", kind=ObjectiveConfig, see=analysed, sees=ALIGNED | SHORT.keys(),
-        base={"name": "axe", **BASE, "smoothing": "inside", "observe": "none", **SHORT}, apart=ALL - ALIGNED - SHORT.keys(),
+        name="analysed", kind=ObjectiveConfig, see=analysed, sees=ALIGNED, apart=ALL - ALIGNED,
+        base={"name": "axe", **BASE, "smoothing": "inside", "observe": "none", **SHORT},
     ),
 ]  # fmt: skip
 
