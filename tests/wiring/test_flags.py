@@ -26,10 +26,9 @@ ASKED_ELSEWHERE = {"Paper": "test_paper.py", "ShardRecord": "test_gather.py"}
 
 
 def modules() -> dict[str, ast.Module]:
-    return {
-        path.stem if path.stem != "__init__" else path.parent.name: ast.parse(path.read_text(encoding="utf-8"))
-        for path in SOURCE.rglob("*.py")
-    }
+    """By their paths below axenat, such as stages/train."""
+    paths = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in SOURCE.rglob("*.py")}
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
 
 
 MODULES = modules()
@@ -43,17 +42,18 @@ def flags(stage: str) -> list[str]:
 
 
 def read_in(module: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Attributes of `args` and words that may name one, here and in the modules of stages that are imported here."""
-    for node in ast.walk(MODULES[module]):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "args":
-            yield node.attr
+    """What is read of `args`, or may be by its name, here and in the modules of stages that are imported here."""
+    tree = MODULES[module]
+    for node in ast.walk(tree):
+        if _is_of_args(node):
+            yield node.attr  # type: ignore[attr-defined]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "vars"):
-            yield from _words(MODULES[module])
+            yield from _words(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("axenat.stages"):
-            of = (node.module or "").rpartition(".")[2]
-            for name in [of, *(alias.name for alias in node.names)]:
-                if name in MODULES and name not in seen | {module}:
-                    yield from read_in(name, seen | {module})
+            of = (node.module or "").removeprefix("axenat.").replace(".", "/")
+            names = [of, *(f"{of}/{alias.name}" for alias in node.names)]
+            for name in (name for name in names if name in MODULES and name not in seen | {module}):
+                yield from read_in(name, seen | {module})
 
 
 def _words(tree: ast.AST) -> Iterator[str]:
@@ -72,7 +72,7 @@ def test_every_flag_is_read(stage) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_no_command_reads_a_flag_that_it_has_not(stage) -> None:
-    own = {node.attr for node in ast.walk(MODULES[stage]) if _is_of_args(node)}
+    own = {node.attr for node in ast.walk(MODULES[f"stages/{stage}"]) if _is_of_args(node)}
     assert own <= {*flags(stage)}
 
 
@@ -87,7 +87,7 @@ def test_every_stage_is_a_command_and_every_command_a_stage() -> None:
 
 
 def _defines(module: str, *names: str) -> bool:
-    return {*names} <= {node.name for node in MODULES[module].body if isinstance(node, ast.FunctionDef)}
+    return {*names} <= {node.name for node in MODULES[f"stages/{module}"].body if isinstance(node, ast.FunctionDef)}
 
 
 def records() -> Iterator[str]:
@@ -102,6 +102,8 @@ def records() -> Iterator[str]:
 
 def _with_inner(name: str) -> Iterator[str]:
     yield name
+    if name in ASKED_ELSEWHERE:
+        return
     for tree in MODULES.values():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and node.name == name:
