@@ -64,7 +64,7 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_flag_is_read(stage) -> None:
-    read = set(read_in(stage))
+    read = set(read_in(f"stages/{stage}"))
     assert [
         f"axenat {stage} --{flag.replace('_', '-')}: nothing reads it" for flag in flags(stage) if flag not in read
     ] == []
