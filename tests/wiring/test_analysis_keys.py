@@ -1,6 +1,7 @@
 """Every key of `analysis` changes what `axenat analyse` writes, in the part of it that the key is about."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,12 @@ def written(config: AnalysisConfig) -> dict[str, Any]:
     return json.loads((folder / "out.json").read_text(encoding="utf-8"))
 
 
-def part(name: str) -> Any:
-    return lambda config: (found := written(config))["buckets"] if name == "buckets" else found["confidence"][name]
+def part(name: str) -> Callable[[AnalysisConfig], Any]:
+    def see(config: AnalysisConfig) -> Any:
+        found = written(config)
+        return found["buckets"] if name == "buckets" else found["confidence"][name]
+
+    return see
 
 
 LOOKS = [
