@@ -72,7 +72,7 @@ def test_every_file_of_a_split_is_of_that_split_and_corpus(corpus, split) -> Non
     sides = ("source", "target")
     texts = [layout.raw_text(parsed, corpus, split, side) for side in sides]
     words = [layout.words(parsed, corpus, "raw", split, side) for side in sides]
-    for path in [*sum(found, []), *texts, *words]:
+    for path in [*(path for paths in found for path in paths), *texts, *words]:
         assert f"/{corpus}/" in path and path.split("/")[-1].startswith(f"{split}.")
     assert [path.rpartition(".")[2] for path in texts] == ["en", "de"]
     assert [path.rpartition(".")[2] for path in words] == [*sides]
