@@ -150,3 +150,13 @@ def test_what_is_asked_for_stands_in_for_what_the_file_says(objective) -> None:
     assert made.decode == dataclasses.replace(config, engine=engine, precision="int8", **sizes)
     value = (BASE["length_penalties"] if objective == "left_to_right" else BASE["length_multipliers"])[0]
     assert made.record() == {"engine": engine, "precision": "int8", "decode": name, "value": value}
+
+
+@pytest.mark.parametrize(("objective", "engine"), [("left_to_right", "ctranslate2"), ("masked", "onnx")])
+def test_int8_is_not_only_recorded_but_used(objective, engine) -> None:
+    records, scores = zip(
+        *(told(objective, DecodeConfig(engine=engine, precision=precision)) for precision in ("float32", "int8")),
+        strict=True,
+    )
+    assert [record["precision"] for record in records] == ["float32", "int8"]
+    assert all(one[1] != other[1] for one, other in zip(*scores, strict=True))

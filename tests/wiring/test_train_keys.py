@@ -164,3 +164,10 @@ def test_a_section_of_a_run_matters_to_its_training_if_it_is_about_it(look, key)
 def test_every_section_of_a_run_is_asked_about() -> None:
     """Those that no training notices are seen elsewhere: where its files lie, and how it is decoded."""
     assert unnoticed(RunConfig, RUN, apart=("corpus", "target_side", "decode")) == []
+
+
+def test_the_first_weights_are_drawn_from_the_runs_seed() -> None:
+    """With a rate of almost nothing, validations see first weights alone: no dropout, and always the same masks."""
+    still = {**BASE, "steps": 1, "peak_lr": 1e-30, "warmup_steps": 1, "weight_decay": 0.0, "validate_every": 1}
+    losses = [wrote(still, seed=seed)[2][0]["loss"] for seed in (1, 2, 1)]
+    assert losses[0] == losses[2] != losses[1]
