@@ -113,3 +113,9 @@ def test_each_size_is_of_its_own_part() -> None:
     assert {layer.feed_forward[0].out_features for layer in [*made.encoder, *made.decoder]} == {20}
     assert made.source_positions.weight.shape == made.target_positions.weight.shape == (7, 12)
     assert made.lengths.weight.shape == (8, 12)
+
+
+def test_without_joint_subwords_each_side_has_the_vocabulary_of_its_own() -> None:
+    """Six special tokens, and 5 words of the source or 4 of the target."""
+    made = network(ModelConfig(**BASE))
+    assert (len(made.source_tokens.weight), len(made.target_tokens.weight)) == (11, 10)

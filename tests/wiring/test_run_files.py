@@ -8,11 +8,12 @@ from axenat import layout
 from axenat.config import DecodeConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
 from axenat.corpus_config import AnalysisConfig, DistilConfig
 from axenat.jobs import jobs_of
-from axenat.records import as_plain
+from axenat.records import ConfigError, as_plain
 from axenat.study import UNREAD_DECODE_KEYS, UNUSED_KEYS, Study, parse_study
 from tests.studies import study
 from tests.support.wiring import keys_of, others
 from tests.test_study import sections
+from tests.wiring.test_model_keys import SIZES
 
 SECTIONS = {"model": ModelConfig, "objective": ObjectiveConfig, "train": TrainConfig, "decode": DecodeConfig}
 OF_RUNS: dict[str, list[Any]] = {"corpus": ["own"], "target_side": ["raw"], "seed": [7], "start_from": ["first"]}
@@ -148,3 +149,16 @@ def test_a_section_of_a_corpus_with_a_file_of_its_own_is_in_no_other(section, ki
         after = sections(parse_study(small(**more, **{f"corpora__demo__{section}": {**old, key: value}})))
         assert {place for place in before if before[place] != after[place]} == {("corpora", "demo", section)}
         assert after["corpora", "demo", section][key] == value
+
+
+@pytest.mark.parametrize("key", keys_of(ModelConfig))
+def test_a_run_starts_from_another_if_all_is_alike_that_weights_depend_on(key) -> None:
+    """The shapes of weights, and how many heads share them; what acts in training alone may differ."""
+    base = {"width": 16, "heads": 2, "encoder_layers": 2, "decoder_layers": 3, "hidden": 20}
+    value = others(ModelConfig, base, key)[0]
+    changed = small(recipes__small__model=base, runs__ce__start_from="first", runs__ce__model={key: value})
+    if key in SIZES | {"heads"}:
+        with pytest.raises(ConfigError, match=f"runs.ce.start_from: model.{key} of first is"):
+            parse_study(changed)
+    else:
+        assert parse_study(changed).runs["ce"].start_from == "first"
