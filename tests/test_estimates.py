@@ -3,7 +3,7 @@
 import pytest
 
 from axenat.config import ModelConfig
-from axenat.estimates import largest_vocabulary, num_parameters, own_folders, parameters_of, space_of, work_of
+from axenat.estimates import FLOAT, largest_vocabulary, num_parameters, own_folders, parameters_of, space_of, work_of
 from axenat.model.transformer import Transformer
 from axenat.study import parse_study
 from tests.studies import study
@@ -54,3 +54,58 @@ def test_a_published_corpus_needs_room_for_its_archives_and_for_what_is_in_them(
     packed = sum(archive.bytes or 0 for archive in published.selections["own"].archives.values())
     more = space_of(published, {}).least - space_of(plain, {}).least
     assert more > 3 * packed > 3e9
+
+
+def grown(**change):
+    """What a change of the small study adds to each part of its space."""
+    before, after = (space_of(parse_study(study(**changes)), {"own": 1000}) for changes in ({}, change))
+    parts = {part: getattr(after, part) - getattr(before, part) for part in ("archives", "text", "models")}
+    runs = {run: after.in_training[run] - before.in_training[run] for run in after.in_training}
+    return parts, {run: size for run, size in runs.items() if size}
+
+
+def test_one_checkpoint_more_is_one_model_more_and_no_more_while_training() -> None:
+    before = parse_study(study())
+    keep = before.runs["ce"].train.keep_best + 1
+    parts, in_training = grown(runs__ce__train={"keep_best": keep})
+    assert parts == {"archives": 0, "text": 0, "models": FLOAT * parameters_of(before, "ce")} and in_training == {}
+
+
+def test_a_larger_model_takes_more_room_for_itself_and_for_its_training_alone() -> None:
+    larger = {"width": 16, "heads": 2, "hidden": 4096}
+    first, second = (parameters_of(parse_study(study(runs__ce__model=model)), "ce") for model in ({}, larger))
+    parts, in_training = grown(runs__ce__model=larger)
+    more = FLOAT * (second - first)
+    kept = parse_study(study()).runs["ce"].train.keep_best
+    # Two states and the one that is being written, each of weights and two moments.
+    assert parts == {"archives": 0, "text": 0, "models": (kept + 3) * more} and in_training == {"ce": 9 * more}
+
+
+@pytest.mark.parametrize(("split", "sides"), [("train", 2), ("valid", 4), ("test", 4)])
+def test_a_sentence_of_the_grammar_takes_room_for_its_source_and_each_reference(split, sides) -> None:
+    size = {"train": 100, "valid": 5, "test": 5}[split]
+    parts, _ = grown(**{f"corpora__demo__grammar__{split}": size + 10})
+    two_sides, _ = grown(corpora__demo__grammar__train=110)
+    assert parts["models"] == parts["archives"] == 0
+    # A further reference is counted as a pair of its own: rather too much than too little.
+    assert parts["text"] == two_sides["text"] * {2: 1, 4: 4}[sides] > 0
+
+
+def test_an_archive_that_two_corpora_share_is_there_once_and_once_more_in_the_cache() -> None:
+    languages = {"source_language": "en", "target_language": "de", "recipe": "wmt14-en-de"}
+    back = {"source_language": "de", "target_language": "en", "recipe": "wmt14-en-de"}
+    one = parse_study(study(corpora__own=languages))
+    archives = {archive.place: archive.bytes or 0 for archive in one.selections["own"].archives.values()}
+    assert space_of(one, {}).archives == 2 * sum(archives.values())
+    both = parse_study(study(corpora__own=languages, corpora__back=back))
+    assert space_of(both, {}).archives == 2 * sum(archives.values())
+
+
+def test_a_model_without_learnt_vocabularies_is_as_large_as_they_may_become() -> None:
+    """Those that were learnt are taken where they are known, each for its own side."""
+    apart = parse_study(study(corpora__demo__subwords={"merges": 50, "joint": False}))
+    config, size = apart.runs["ce"].model, largest_vocabulary(apart.corpora["demo"])
+    how = {"joint": False, "predicts_length": True}
+    assert parameters_of(apart, "ce") == num_parameters(config, size, size, **how)
+    assert parameters_of(apart, "ce", (30, 70)) == num_parameters(config, 30, 70, **how)
+    assert parameters_of(apart, "teacher") < parameters_of(apart, "ce"), "a teacher predicts no length"
