@@ -12,7 +12,7 @@ corpora:
   demo:
     source_language: en
     target_language: de
-    grammar: {seed: 1, train: 100, valid: 5, test: 5}
+    grammar: {seed: 1, train: 100, valid: 5, test: 7}
     references: 3
     judged: true
     distil: {teacher: teacher, shards: 2}
