@@ -89,7 +89,7 @@ def test_a_model_is_aligned_as_it_was_trained_with_its_own_source_and_target(tmp
         run = tiny.run_folder(tmp_path / f"axe{seed}", "axe", seed=seed)
         config = read_yaml(run / "config.yaml")
         config["objective"] |= {"skip_target_penalty": 1.5, "first_column": column}
-            config["objective"] |= {"train_length_multiplier": 0.5, "observe": "none"}
+        config["objective"] |= {"train_length_multiplier": 0.5, "observe": "none"}
         write_yaml(run / "config.yaml", config)
         found = written(tmp_path, "--model", str(run), "--source", source, "--target", target)
         log_probs, ids, translator = predicted(run, source, target)
