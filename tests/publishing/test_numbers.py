@@ -219,6 +219,7 @@ def test_a_training_that_goes_on_shows_its_lines_among_the_checkpoints(folder, s
     }
     told = stored(store, "unfinished")
     assert {point for point in told if not point[0].startswith(("speed", "system"))} == expected
+    assert store.runs()["unfinished"].info.status == "KILLED", "nobody trains it now"
     assert not [name for name in store.runs() if name.startswith("unfinished/")], "no score of an earlier training"
 
 
