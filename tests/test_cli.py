@@ -46,13 +46,24 @@ def test_every_stage_has_a_module_with_arguments_and_a_description(stage) -> Non
     assert module.__doc__
 
 
-def test_help_answers_at_once() -> None:
-    seconds = []
-    for _ in range(3):
-        started = time.perf_counter()
-        assert run("--help").returncode == 0
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.5
+IMPORTED = """
+import sys
+before = set(sys.modules)
+from axenat.cli import main
+assert main(sys.argv[1:]) == 0
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]])
+def test_help_imports_no_stage_and_nothing_but_yaml_so_that_it_answers_at_once(words) -> None:
+    """Of packages from elsewhere, torch alone takes seconds."""
+    done = subprocess.run([sys.executable, "-c", IMPORTED, *words], capture_output=True, text=True, check=True)
+    imported = done.stderr.split()
+    others = {name.split(".")[0] for name in imported} - sys.stdlib_module_names
+    assert {name for name in others if "cython" not in name} == {"axenat", "yaml"}, "yaml is partly made with Cython"
+    assert not [name for name in imported if name.startswith("axenat.stages")]
+    assert len([name for name in imported if name.startswith("axenat.")]) <= 10, "what help needs is little"
 
 
 def test_an_unknown_stage_is_one_sentence_with_those_that_are_known(capsys) -> None:

@@ -1,7 +1,6 @@
 """Batches hold every sentence once, stay in budget and waste little."""
 
 import dataclasses
-import time
 from unittest import mock
 
 import numpy as np
@@ -16,6 +15,7 @@ from axenat.data.corpus import ParallelCorpus
 from axenat.data.corpus_writer import write_corpus
 from axenat.data.vocab import EOS, PAD
 from tests.reference.batches import padded, whole_plan
+from tests.support.counted import Tally, counted_array, lines_executed
 
 lengths = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=80)
 pools = st.sampled_from([planning.POOL, 7, 20])  # the corpora of these tests are one pool, or many
@@ -155,14 +155,27 @@ def test_at_least_92_percent_of_a_batch_are_real_tokens(tokens) -> None:
     assert (source.sum() + target.sum()) / positions >= 0.92
 
 
-def test_planning_is_quick() -> None:
-    source, target = caption_lengths(20_000)
-    seconds = []
-    for epoch in range(3):
-        started = time.perf_counter()
-        list(plan_batches(source, target, 2_048, seed=1, epoch=epoch))
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 0.1
+def test_planning_reads_each_length_a_few_times_however_many_there_are() -> None:
+    """A corpus of millions is planned in every epoch."""
+    read = {}
+    for size in (2_000, 20_000):
+        tally = Tally()
+        sides = (counted_array(side, tally) for side in caption_lengths(size))
+        assert sum(map(len, plan_batches(*sides, 2_048, seed=1, epoch=0))) == size
+        read[size] = tally.read
+    assert 2 * 20_000 <= read[20_000] <= 8 * 20_000
+    assert read[20_000] <= 11 * read[2_000]
+
+
+def test_planning_works_on_whole_batches_and_never_on_single_sentences() -> None:
+    """With twice the sentences in each, as many batches take as many steps."""
+    steps = {}
+    for times in (1, 4):
+        source, target = (np.repeat(side, times) for side in caption_lengths(2_000))
+        with lines_executed(planning) as done:
+            num_batches = len(list(plan_batches(source, target, times * 1_000, seed=1, epoch=0)))
+        steps[times] = done.lines / num_batches
+    assert steps[4] <= 1.1 * steps[1]
 
 
 @pytest.fixture
