@@ -26,10 +26,8 @@ ROOT = Path(__file__).parents[2]
 TIMEOUT_SECONDS = 900
 LEAST_KILLED = 0.98
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
-# Exit codes of pytest: tests failed, or the run was interrupted by errors in collection.
+# Exit codes of pytest: tests failed, or the run was interrupted by errors in collection. Below zero a signal ended it.
 FAILING = (1, 2)
-
-
 # Imported once for all mutants, in tests.mutants.warm.
 LIBRARIES = (
     "ctranslate2",
@@ -167,7 +165,7 @@ def _tested(mutant: Mutant, worker: Worker) -> tuple[str, str]:
         code, said = worker.pytest("-x", *words)
         if code is None:
             return "timeout", words[0]
-        if code in FAILING:
+        if code in FAILING or code < 0:
             failed = FAILED.search(said)
             return "killed", failed[1] if failed else words[0]
         if code:

@@ -1,5 +1,6 @@
 """The list of mutants: each replaces one piece of text in the code and names the tests that must notice."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,7 +80,7 @@ def place_of(mutant: Mutant, tree: Path) -> tuple[Path, str]:
 
 def pytest_words(mutant: Mutant, tree: Path) -> list[list[str]]:
     """Arguments of pytest for each of the mutant's tests; a test file is found by its name alone."""
-    return [[*_test_file(words.split()[0], mutant, tree), *words.split()[1:]] for words in mutant.tests]
+    return [[*_test_file(name, mutant, tree), *more] for name, *more in map(shlex.split, mutant.tests)]
 
 
 def _test_file(name: str, mutant: Mutant, tree: Path) -> list[str]:
