@@ -1,6 +1,7 @@
 """What `axenat analyse` writes of a run, recomputed from the texts and the model by slower hands."""
 
 import math
+import shutil
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
@@ -8,7 +9,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import BLANK, BOS, MASK, PAD, Vocab
-from axenat.files import read_json, read_lines, write_lines, write_yaml
+from axenat.files import read_json, read_lines, read_yaml, write_lines, write_yaml
 from axenat.stages import analyse, encode, translate
 from tests.reference.axe import algorithm_1
 from tests.reference.skips import (
@@ -171,6 +172,25 @@ def test_alignments_are_of_pairs_of_valid_and_cost_what_algorithm_1_says(house, 
         operators.append(len(set(one["operators"])) + bool(skipped[1]))
     assert operators == sorted(operators, reverse=True)
     assert all(len(target) not in range(7, 15) for _, target in pairs.values())
+
+
+def test_the_pairs_that_are_shown_use_most_operators(house, tmp_path) -> None:
+    """Of all short pairs of train, the first of those that are equally good; with delta 1, some skip targets."""
+    folder = tmp_path / "run"
+    shutil.copytree(house.runs["axe"], folder, ignore=shutil.ignore_patterns("checkpoints"))
+    config = read_yaml(folder / "config.yaml")
+    write_yaml(folder / "config.yaml", {**config, "objective": {**config["objective"], "skip_target_penalty": 1.0}})
+    files = {"source": house.data / "train.en", "references": house.data / "train.de"}
+    record = analysed(house, "axe", tmp_path, **files, hypothesis=house.data / "train.de", model=folder)
+    model, operators = model_of(folder), {}
+    pairs = zip(read_lines(house.words("train", "source")), pairs_in(house.ids("train")), strict=True)
+    for line, (source, target) in [pair for pair in pairs if len(pair[1][1]) in range(7, 15)][:60]:
+        log_probs = blank_page_log_probs(model, source, half_up(len(target) * MULTIPLIER))
+        operators[line] = sum(map(bool, num_skips(log_probs, target, 1.0)))
+    assert [one["source"] for one in record["alignments"]] == sorted(
+        operators, key=operators.__getitem__, reverse=True
+    )[:6]
+    assert len(set(operators.values())) == 2
 
 
 def test_plain_text_is_read_as_clean_and_encode_read_it(tmp_path) -> None:
