@@ -91,4 +91,6 @@ def made_of(corpus: dict[str, Any], folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_bytes().hex() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Without text.yaml, which repeats its configuration whether or not anything else follows it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "text.yaml"]
+    return {path.name: path.read_bytes().hex() for path in files}

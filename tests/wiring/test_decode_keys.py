@@ -64,13 +64,13 @@ def searched(objective: str, function: str, config: DecodeConfig, value: float |
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engines, function, spy)
         made.translate(LINES, value)
-    return made.grid, made.record(), sorted(given, key=str)
+    return made.grid, made.engine.name, sorted(given, key=str)
 
 
 def told(objective: str, config: DecodeConfig) -> Any:
-    """What another engine makes of it: the record, and translations with their scores."""
+    """What another engine makes of it: translations with their scores."""
     made = translator(objective, config)
-    return made.record(), [(one.subwords, one.score) for one in made.translate(LINES)]
+    return made.engine.name, [(one.subwords, one.score) for one in made.translate(LINES)]
 
 
 def look(name: str, see: Any, sees: frozenset[str], started: str, **tries: list[Any]) -> Look:
@@ -88,8 +88,12 @@ LOOKS = [
         engine=["ctranslate2"], precision=["auto"],
     ),
     look(
-        "student-onnx", partial(searched, "masked", "parallel_decode"), STUDENT, "onnx",
+        "student-onnx", partial(searched, "masked", "parallel_decode"), STUDENT - {"precision"}, "onnx",
         engine=["torch"], precision=["int8"],
+    ),
+    look(
+        "student-told", partial(told, "masked"), STUDENT - {"length_multipliers", "tokens_per_batch", "engine"}, "onnx",
+        engine=["auto"], precision=["int8"], rank_norm=["sum"],
     ),
     look(
         "teacher-ctranslate2", partial(told, "left_to_right"), frozenset({"beam_size", "length_penalties", *ENGINE}),
@@ -154,9 +158,7 @@ def test_what_is_asked_for_stands_in_for_what_the_file_says(objective) -> None:
 
 @pytest.mark.parametrize(("objective", "engine"), [("left_to_right", "ctranslate2"), ("masked", "onnx")])
 def test_int8_is_not_only_recorded_but_used(objective, engine) -> None:
-    records, scores = zip(
-        *(told(objective, DecodeConfig(engine=engine, precision=precision)) for precision in ("float32", "int8")),
-        strict=True,
-    )
-    assert [record["precision"] for record in records] == ["float32", "int8"]
-    assert all(one[1] != other[1] for one, other in zip(*scores, strict=True))
+    exact, rounded = (DecodeConfig(engine=engine, precision=precision) for precision in ("float32", "int8"))
+    assert translator(objective, rounded).record()["precision"] == "int8"
+    pairs = zip(told(objective, exact)[1], told(objective, rounded)[1], strict=True)
+    assert all(one[1] != other[1] for one, other in pairs)

@@ -138,6 +138,11 @@ def test_every_key_is_noticed() -> None:
     assert unnoticed(TrainConfig, *LOOKS) == []
 
 
+@pytest.mark.parametrize("precision", ["tf32", "fp16"])
+def test_products_and_their_type_are_of_the_precision_that_is_asked_for(precision) -> None:
+    assert set_up(TrainConfig(**{**BASE, "precision": precision})) == [precision, precision]
+
+
 RUN = Look(
     name="of-run",
     kind=RunConfig,
