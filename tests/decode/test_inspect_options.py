@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from axenat.data.vocab import EOS, SPECIALS
+from axenat.data.vocab import BLANK, EOS, SPECIALS, UNK
 from axenat.decode.inspect import describe_alignment, generated_probabilities
 from axenat.decode.translator import Translator
 from axenat.files import read_yaml, write_yaml
 from axenat.objectives.masking import scaled
 from tests import tiny
+from tests.support import decoding
 
 SOURCES, TARGETS = ["the old man", "a car", ""], ["der alte Mann kauft", "das Auto heute", ""]
 
@@ -46,3 +47,11 @@ def test_a_run_without_eos_is_shown_without_but_for_the_empty_sentence(tmp_path)
         shown = describe_alignment(run, "a car", target)["targets"]
         assert shown == (run.target.vocab.decode(run.encode_target(target)[:-1]) or [SPECIALS[EOS]])
     assert generated_probabilities(run, "the old man").shape[0] >= 1
+
+
+@pytest.mark.parametrize(("token", "shown"), [(EOS, False), (BLANK, False), (UNK, True)])
+def test_figure_3_is_of_words_alone(tmp_path, token, shown) -> None:
+    """An unknown word is a word; <eos> and blanks are not."""
+    folder = decoding.favour(tiny.run_folder(tmp_path / "toy", "axe"), {token: 40.0})
+    rows = generated_probabilities(Translator(folder, torch.device("cpu")), "the old man")
+    assert (rows == rows).all() == shown and (rows == rows).any() == shown

@@ -20,6 +20,7 @@ from axenat.model.transformer import Transformer
 from axenat.train.checkpoint import save_tensors, weights_of
 from tests import tiny
 from tests.reference.word_alignment import aligned_slowly
+from tests.support import decoding
 from tests.support.decoding import ENGINES, POSITIONS, slowly, translated
 
 CPU = torch.device("cpu")
@@ -105,3 +106,16 @@ def test_blanks_are_dropped_for_axe_and_repeated_words_stay(runs) -> None:
     run = Translator(runs["axe"], CPU)
     found = run.text(Hypothesis([BLANK, 8, BLANK, 8, 8, EOS, BLANK], -1.0))
     assert found.subwords == " ".join([run.target.vocab.tokens[8]] * 3)
+
+
+@pytest.mark.parametrize("engine", ["torch", "onnx"])
+def test_hypotheses_that_differ_in_blanks_alone_are_one_translation_with_the_better_score(tmp_path, engine) -> None:
+    run = decoding.run_folder(tmp_path / "axe", "axe", length_multipliers=[1.0])
+    whole = slowly(run, "axe", ell=8)
+    assert 2 < len(whole[0]) < 8
+    for number in (1, 2, 7):
+        found = translated(run, "--engine", engine, "--decode", "ell8", number=number)
+        for some, best in zip(found, whole, strict=True):
+            assert [text for text, _ in some] == [text for text, _ in best[:number]]
+            scores = [score for _, score in best[:number]]
+            assert [score for _, score in some] == pytest.approx(scores, rel=1e-4, abs=1e-4)

@@ -1,7 +1,5 @@
 """Slow truths about left-to-right search: no cache, no batch, no early stop."""
 
-import itertools
-
 import torch
 
 from axenat.data.vocab import BOS, EOS
@@ -20,15 +18,19 @@ def next_log_probs(model: Transformer, source: list[int], prefix: list[int], tok
     return dict(zip(allowed, log_probs.tolist(), strict=True))
 
 
-def log_prob(model: Transformer, source: list[int], ids: list[int], tokens: list[int]) -> float:
-    return sum(next_log_probs(model, source, ids[:t], tokens)[token] for t, token in enumerate(ids))
-
-
 def exhaustive(model: Transformer, source: list[int], tokens: list[int], longest: int, penalty: float) -> list[Scored]:
     """Every sentence of `tokens` that ends in time or is cut there, best first."""
-    sentences = [[*words, EOS] for length in range(longest) for words in itertools.product(tokens, repeat=length)]
-    sentences += [list(words) for words in itertools.product(tokens, repeat=longest)]
-    found = [(log_prob(model, source, ids, tokens) / len(ids) ** penalty, ids) for ids in sentences]
+    open_: list[Scored] = [(0.0, [])]
+    found: list[Scored] = []
+    for length in range(1, longest + 1):
+        grown = [
+            (score + value, [*ids, token])
+            for score, ids in open_
+            for token, value in next_log_probs(model, source, ids, tokens).items()
+        ]
+        open_ = [(score, ids) for score, ids in grown if ids[-1] != EOS]
+        ended = grown if length == longest else [(score, ids) for score, ids in grown if ids[-1] == EOS]
+        found += [(score / length**penalty, ids) for score, ids in ended]
     return sorted(found, key=lambda one: -one[0])
 
 
