@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from axenat import cli
 from axenat.files import read_json, read_yaml, write_json, write_text, write_yaml
 from tests.publishing.made import Store, as_while_it_trains, jsonl, make_run, send
 
@@ -240,3 +241,29 @@ def test_a_teacher_shows_its_beam_and_its_length_penalty(folder, store) -> None:
         assert (params["b"], params["length_penalty"]) == ("4", "0.6") and "lambda" not in params
     assert runs["teacher"].data.metrics["tuned/length_penalty"] == 0.6
     assert runs["teacher"].data.tags["objective"] == "left_to_right"
+
+
+def test_a_configuration_names_the_further_decodings_that_are_sent(folder, store) -> None:
+    place = make_distinct_run(folder / "results", "configured", 700.0)
+    corpus = {"source_language": "en", "target_language": "de", "folder": "text"}
+    run = {"corpus": "demo", "objective": {"name": "axe"}, "decode": {"also": ["ell3-t4"]}}
+    write_yaml(folder / "further.yaml", {"study": "further", "corpora": {"demo": corpus}, "runs": {"configured": run}})
+    assert cli.main(["publish", "--config", "further.yaml"]) == 0
+    scores = {name: stored(store, name) for name in store.runs() if name.startswith("configured/score")}
+    assert scores == {
+        f"configured/score/test/{decode}": {
+            (f"test/{key}", 0, value) for key, value in measured(place / f"test/{decode}.score.json").items()
+        }
+        for decode in ("ell5", "ell3-t4")
+    }
+
+
+def test_what_comes_after_the_patience_is_named_and_not_sent(folder, store, capsys) -> None:
+    for number, name in enumerate(("late", "later")):
+        make_distinct_run(folder / "results", name, 900.0 + 100 * number)
+    flags = ["--study", "patient", "--runs", "late", "later", "--patience"]
+    assert cli.main(["publish", *flags, "1e-9"]) == 2
+    assert "MLflow is too slow: late and what follows was not sent; publish again later" in capsys.readouterr().err
+    assert "late" not in store.runs()
+    assert cli.main(["publish", *flags, "3600"]) == 0
+    assert {"late", "later"} <= store.runs().keys()

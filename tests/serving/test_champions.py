@@ -120,3 +120,15 @@ def test_a_model_of_which_any_file_changed_is_another_version(folder, capsys) ->
         send(capsys, "first.5")
         found = Tracker(tracking_uri()).client.search_model_versions(f"name = '{NAME}'")
         assert len(found) == number, name
+
+
+def test_a_version_belongs_to_the_run_in_mlflow_of_its_own_training(folder, capsys) -> None:
+    """Not to its tuning, and not to a run of that name in another folder."""
+    tracker, place = Tracker(tracking_uri()), Path("results/runs/better")
+    made = {}
+    for where, stage in ((Path("elsewhere/better"), "train"), (place, "train"), (place, "tune")):
+        made[where, stage] = tracker.run(where, stage, "better", "any")
+        tracker.log(made[where, stage], tags={"run": "better"})
+    send(capsys, "better")
+    found = {item.tags["run"]: item.run_id for item in tracker.client.search_model_versions(f"name = '{NAME}'")}
+    assert found == {"first.5": None, "better": made[place, "train"].id}
