@@ -14,7 +14,7 @@ from axenat.evaluate.bleu import bleu
 from axenat.files import UserError, read_json, read_lines, sha256_of, write_json, write_lines, write_yaml
 from axenat.stages import distil, gather
 from tests import distilling
-from tests.stages.test_model_stages import run
+from tests.support.house import run
 
 LIMITS = {"min_length": 2, "max_length": 6, "max_ratio": 2.0}
 #          kept          same     empty  runaway  too_short  too_long         ratio

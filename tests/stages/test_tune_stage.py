@@ -104,3 +104,9 @@ def test_every_reference_counts(house, tmp_path) -> None:
         write_lines(references[-1], text)
     run(tune, model=folder, source=house.data / "valid.en", references=references, out=tmp_path / "tuned.json")
     assert [one["bleu"] for one in read_json(tmp_path / "tuned.json")["candidates"]] == pytest.approx([100.0, 100.0])
+
+
+def test_tuning_does_not_depend_on_an_earlier_tuning(house, tmp_path) -> None:
+    folder = house.runs["axe"]
+    house.tune(folder, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (folder / "tuned.json").read_bytes()
