@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from axenat.cli import main
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.side import Side
+from axenat.files import read_yaml
 from tests.support.planned_jobs import Job
 
 REFERENCES = ("{split}.de", *(f"{{split}}.ref{number}.de" for number in range(1, 8)))
@@ -69,6 +70,20 @@ def averages(run: Path) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor
     return load_file(run / "model.safetensors"), {name: (best[0][name] + best[1][name]) / 2 for name in best[0]}
 
 
+def tuning(run: Path) -> tuple[dict[str, Any], dict[float, float], set[float]]:
+    """What was tuned, the score of each value that was tried, and the values that the run is to try."""
+    tuned, decode = read(run / "tuned.json"), read_yaml(run / "decode.yaml")
+    key = "length_penalties" if run.name == "teacher" else "length_multipliers"
+    return tuned, {entry["value"]: entry["bleu"] for entry in tuned["candidates"]}, set(decode[key])
+
+
+def distilled_lines(corpus: Path) -> list[tuple[str, str, str]]:
+    """Each target of the distilled side, the teacher's translation, and the real target."""
+    real, distilled = (lines(corpus / f"{name}/train.target") for name in ("clean", "distilled"))
+    parts = [lines(corpus / f"distilled/shards/{number}-of-2.target") for number in (1, 2)]
+    return list(zip(distilled, [*parts[0], *parts[1]], real, strict=True))
+
+
 def words_of_ids(corpus: Path, variant: str) -> list[str]:
     """The target side of train, as the models see it, turned back into words."""
     ids, side = ParallelCorpus(corpus / variant / "train.safetensors"), Side.load(corpus / "subwords", "target")
@@ -81,6 +96,7 @@ def again(job: Job, folder: Path, elsewhere: Path) -> dict[str, bool]:
     for path in job.inputs:
         (elsewhere / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / path, elsewhere / path)
+    elsewhere.mkdir(exist_ok=True)
     words = list(job.command[1 : job.command.index("2>")])
     shown = words[words.index(">") + 1 :] if ">" in words else ["shown.txt"]
     with contextlib.chdir(elsewhere):
