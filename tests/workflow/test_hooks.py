@@ -101,7 +101,8 @@ def test_a_study_that_fails_is_published_as_such_and_shows_what_there_is(finishe
     published, so_far = after(workshop, "all", "--forcerun", "report", FAILING="report")
     assert published == [*PUBLISH, "--failed"]
     assert so_far[: so_far.index("--")] == ["report_so_far", "--out", "results/so-far", "--names", "speed"]
-    assert so_far[so_far.index("--runs") :][:4] == ["--runs", *RUNS]
+    runs = so_far[so_far.index("--runs") + 1 : so_far.index("--scores")]
+    assert runs == [f"results/runs/{run}" for run in RUNS]
 
 
 def test_dvc_publishes_once_after_its_last_stage(finished, workshop) -> None:
