@@ -274,8 +274,12 @@ def _study_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
     pages = [layout.table_file(name, "md") for name in steady]
     kinds = [key for key in keys if key in ("study", "recipes", "runs")]
     stages = {"choose": _stage(choices, compared, ["choose"])} if choices else {}
+    compared_with = [f"data/{run.corpus}" for run in study.runs.values()]
     stages["summarise"] = _stage(
-        ["results/summary.json", *results], [*scores, *further, *choices, *texts, *subwords], ["summarise"], ["study"]
+        ["results/summary.json", *results],
+        [*scores, *further, *choices, *texts, *subwords, *compared_with],
+        ["summarise"],
+        ["study"],
     )
     if steady:
         stages["tables"] = _stage(

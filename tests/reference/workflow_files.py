@@ -167,6 +167,7 @@ def study_words() -> dict[str, str]:
         **words,
         "all_tuned": _in(list(RUNS), "tuned.json"),
         "all_best": _in(list(RUNS), "best.json"),
+        "all_references": " ".join(path for corpus in CORPORA.values() for path in _references(corpus, "test")),
         "all_texts": _outputs(ALL, "txt", "bpe.txt"),
         "all_names": " ".join(TABLES),
         "all_tables": " ".join(f"results/{'speed' if name == 'speed' else 'tables'}/{name}.md" for name in TABLES),

@@ -95,12 +95,12 @@ STAGES = {
         " --out @results/speed/speed.json --threads {threads}",
         reads="{all_best} {all_configs} {compared_models}",
     ),
-    # Scores are compared sentence by sentence: the texts lie next to them.
+    # Runs are compared sentence by sentence, with the texts next to the scores and the references that these name.
     "summarise": Stage(
         "--study-name two --scores {all_scores} --further {all_further} --choices {all_choices}"
         " --out @results/summary.json --markdown @results/tables/results.md --csv @results/tables/results.csv"
         " > @results/tables/results.txt",
-        reads="{all_texts}",
+        reads="{all_texts} {all_references}",
     ),
     "tables": Stage(
         "--study-name two --names {table} --runs {runs} --scores {scores} --further {further} --analyses {analyses}"

@@ -1,9 +1,14 @@
+TRAINED = list(dict.fromkeys(run.corpus for run in STUDY.runs.values()))
+
+
 rule summarise:
     input:
         scores=outputs("score.json"),
         further=further_outputs("score.json"),
         choices=layout.choices(STUDY),
         texts=[*outputs("txt"), *outputs("bpe.txt")],
+        # Score files name them, and runs are compared with them sentence by sentence.
+        references=[path for corpus in TRAINED for path in layout.references(STUDY, corpus, "test")],
     output:
         summary="results/summary.json",
         markdown=report(
