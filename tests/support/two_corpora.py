@@ -32,6 +32,7 @@ recipes:
     decode: {beam_size: 3, num_length_candidates: 4}
 runs:
   teacher-one: {recipe: small, corpus: one, objective: {name: left_to_right}}
+  plain-one: {recipe: small, corpus: one, objective: {name: masked}}
   ce-one: {recipe: small, corpus: one, objective: {name: masked}, target_side: distilled}
   axe-one: {recipe: small, corpus: one, objective: {name: axe, skip_target_penalty: [1.5, 2]}}
   teacher-two: {recipe: small, corpus: two, objective: {name: left_to_right}, decode: {beam_size: 6, also: [beam1]}}
@@ -139,6 +140,7 @@ RUNS = {
     run.name: run
     for run in (
         Run("teacher-one", "one", ("beam3",)),
+        Run("plain-one", "one", ("ell4", "ell1")),
         Run("ce-one", "one", ("ell4", "ell1"), target_side="distilled"),
         Run("axe-one-delta1.5", "one", ("ell4", "ell1"), grid="axe-one"),
         Run("axe-one-delta2", "one", ("ell4", "ell1"), grid="axe-one"),
