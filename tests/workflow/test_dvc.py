@@ -50,7 +50,9 @@ def study(values) -> Study:
 
 @pytest.fixture(scope="module")
 def workshop(new_workshop, tmp_path_factory):
+    """Described by the code as it is now; that dvc.yaml of the repository is the same has a test of its own."""
     workshop = new_workshop(tmp_path_factory.mktemp("described"))
+    describe(workshop.folder / CONFIG, workshop.folder / "dvc.yaml")
     for command in (("git", "init", "-q"), ("dvc", "init", "-q")):
         assert workshop.run(*command).returncode == 0
     return workshop
