@@ -83,9 +83,9 @@ def test_a_larger_model_takes_more_room_for_itself_and_for_its_training_alone() 
 
 @pytest.mark.parametrize(("split", "sides"), [("train", 2), ("valid", 4), ("test", 4)])
 def test_a_sentence_of_the_grammar_takes_room_for_its_source_and_each_reference(split, sides) -> None:
-    size = {"train": 100, "valid": 5, "test": 5}[split]
-    parts, _ = grown(**{f"corpora__demo__grammar__{split}": size + 10})
-    two_sides, _ = grown(corpora__demo__grammar__train=110)
+    sizes = parse_study(study()).corpora["demo"].grammar
+    parts, _ = grown(**{f"corpora__demo__grammar__{split}": getattr(sizes, split) + 10})
+    two_sides, _ = grown(corpora__demo__grammar__train=sizes.train + 10)
     assert parts["models"] == parts["archives"] == 0
     # A further reference is counted as a pair of its own: rather too much than too little.
     assert parts["text"] == two_sides["text"] * {2: 1, 4: 4}[sides] > 0

@@ -3,6 +3,7 @@
 import ast
 import functools
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,8 @@ def test_things_have_names(path) -> None:
 @pytest.mark.parametrize("path", sorted((SOURCE / "stages").glob("*.py")), ids=ids)
 def test_a_stage_is_short(path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_a_closed_connection_is_an_error_and_does_not_end_the_process() -> None:
+    """Some libraries reset SIGPIPE when they are imported, and all test modules are imported by now."""
+    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN

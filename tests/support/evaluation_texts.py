@@ -3,17 +3,17 @@
 import json
 import os
 import random
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 from unittest import mock
 
 import jieba
-from sacrebleu.sacrebleu import main as sacrebleu_main
 from sacremoses import MosesTokenizer
 
 from axenat.cli import main
@@ -94,6 +94,16 @@ def stuttered(lines: Sequence[str], seed: int, rate: float) -> list[str]:
     return made
 
 
+@cache
+def _sacrebleu_main() -> Callable[[], None]:
+    """Importing the command resets SIGPIPE: from then on, a write to a closed connection would end the process."""
+    before = signal.getsignal(signal.SIGPIPE)
+    from sacrebleu.sacrebleu import main
+
+    signal.signal(signal.SIGPIPE, before)
+    return main  # type: ignore[no-any-return]
+
+
 def sacrebleu(*words: object) -> Any:
     """What `python -m sacrebleu` prints for these words, with ten decimals."""
     argv = ["sacrebleu", *map(str, words), "-w", "10", "-f", "json"]
@@ -101,7 +111,7 @@ def sacrebleu(*words: object) -> Any:
     with TemporaryFile() as printed, open(os.devnull) as nothing:
         streams = [mock.Mock(fileno=partial(os.dup, stream.fileno())) for stream in (nothing, printed)]
         with mock.patch.multiple(sys, argv=argv, stdin=streams[0], stdout=streams[1]):
-            sacrebleu_main()
+            _sacrebleu_main()()
             sys.stdout.close()
         printed.seek(0)
         return json.load(printed)
