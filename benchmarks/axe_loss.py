@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from axenat.config import ModelConfig, ObjectiveConfig
+from axenat.config import ModelConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK
 from axenat.files import read_yaml
@@ -23,6 +23,8 @@ from axenat.losses.projected import axe_from_states, cross_entropy_from_states
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.study import parse_study
+from axenat.systems.registry import settings_of
+from axenat.systems.spec import Settings
 from axenat.timing import interleaved, medians, ratio
 from benchmarks.measure import arguments, peak_megabytes, report
 
@@ -165,9 +167,9 @@ def training_step(name: str, observe: str, rounds: int) -> dict[str, Any]:
     Cross entropy as commonly run projects every position, hidden or not, and holds all their logits.
     """
     objectives = {
-        "masked": ObjectiveConfig(name="masked", observe=observe),
-        "common": ObjectiveConfig(name="masked", observe=observe, score="all", projection="plain"),
-        "axe": ObjectiveConfig(name="axe", observe=observe),
+        "masked": settings_of("masked", observe=observe),
+        "common": settings_of("masked", observe=observe, score="all", projection="plain"),
+        "axe": settings_of("axe", observe=observe),
     }
     steps = {key: _step(*MODELS[name], config) for key, config in objectives.items()}
     seconds = interleaved(steps, (20 if name == "demo" else 2) * rounds)
@@ -177,7 +179,7 @@ def training_step(name: str, observe: str, rounds: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _step(model_config: ModelConfig, V: int, B: int, n: int, config: ObjectiveConfig) -> Callable[[], None]:
+def _step(model_config: ModelConfig, V: int, B: int, n: int, config: Settings) -> Callable[[], None]:
     torch.manual_seed(1)
     model = Transformer(model_config, V, V, joint=True, predicts_length=True)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)

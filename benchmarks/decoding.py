@@ -23,7 +23,7 @@ from axenat.decode.hypothesis import Hypothesis
 from axenat.decode.speed import in_batches, one_by_one
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
-from axenat.evaluate.figure_style import FAMILIES, SOFT, house_style, new_figure, save_picture
+from axenat.evaluate.figure_style import SOFT, colour_of, house_style, new_figure, save_picture
 from axenat.files import UserError, read_lines
 from axenat.timing import interleaved, medians, ratio
 from benchmarks.measure import arguments, in_fresh_process, report
@@ -201,7 +201,7 @@ def _draw(
     rows = sorted(rows, key=speed)
     if not rows:
         return
-    colour = FAMILIES[rows[0]["objective"]][0]
+    colour = colour_of(rows[0]["objective"])
     panel.plot([speed(row) for row in rows], [row["bleu"] for row in rows], color=colour, linewidth=0.8)
     for row in rows:
         fill = "none" if row["precision"] == "int8" else "full"

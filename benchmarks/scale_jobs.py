@@ -46,11 +46,11 @@ class Rates:
 
 def multiplied(study: Study, run: str, vocabulary: int | None = None) -> tuple[int, int]:
     """Parameters of encoder and decoder that a token is multiplied with: a source embedding is only looked up."""
-    config, more = study.runs[run], {"joint": True, "predicts_length": not study.runs[run].causal}
+    config = study.runs[run]
     size = vocabulary or largest_vocabulary(study.corpus_of(run))
-    whole = num_parameters(config.model, size, size, **more)
+    whole = num_parameters(config.system, config.model, size, size, joint=True)
     twice = replace(config.model, encoder_layers=2 * config.model.encoder_layers)
-    encoder = num_parameters(twice, size, size, **more) - whole
+    encoder = num_parameters(config.system, twice, size, size, joint=True) - whole
     return encoder, whole - encoder
 
 
@@ -67,7 +67,7 @@ def sentence_operations(study: Study, run: str, tokens: float, vocabulary: int |
     """Of one translation: the source once, the target for each hypothesis or length."""
     encoder, decoder = multiplied(study, run, vocabulary)
     decode = study.runs[run].decode
-    hypotheses = decode.beam_size if study.runs[run].causal else decode.num_length_candidates
+    hypotheses = study.runs[run].system.decoding.width(decode)
     return DECODED * tokens * (encoder + hypotheses * decoder)
 
 
@@ -150,7 +150,7 @@ def _run(study: Study, run: str, rates: Rates, widths: Mapping[str, int]) -> Ite
     yield Job(name=f"train {run}", rule=f"train{teacher}", seconds=training_seconds(study, run, width, rates),
               gpus=width, after=(*ids, *start))  # fmt: skip
     yield Job(name=f"average {run}", rule=f"average{teacher}", seconds=0, after=(f"train {run}",))
-    tuned = len(config.decode.length_penalties if config.causal else config.decode.length_multipliers)
+    tuned = len(getattr(config.decode, config.system.decoding.tuned.grid))
     valid, test = (held_out(study, config, split) for split in ("valid", "test"))
     yield Job(name=f"tune {run}", rule=f"tune{teacher}", after=(f"average {run}", f"clean {config.corpus} valid"),
               seconds=decoding_seconds(study, run, tuned * valid, rates))  # fmt: skip

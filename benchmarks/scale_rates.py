@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from axenat.config import ModelConfig, ObjectiveConfig
+from axenat.config import ModelConfig
 from axenat.data.corpus import ParallelCorpus
 from axenat.estimates import num_parameters
 from axenat.files import count_lines, read_record, read_yaml, write_yaml
 from axenat.preflight.duration import earlier_trainings
 from axenat.preflight.usage import benchmarks
 from axenat.study import Study
+from axenat.systems.registry import MASKED, settings_of
 from axenat.timing import Seconds, medians, ratio
 from benchmarks.preprocessing import run_watched
 from benchmarks.scale_jobs import TRAINED, sentence_operations
@@ -64,10 +65,10 @@ def calibrated(rounds: int, size: Size = BASE) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         columns = size.lengths(np.random.default_rng(1), size.pairs)
         corpus = ParallelCorpus(random_corpus(Path(folder) / "ids", columns, size.V))
-        steps = {kind: our_steps(size, ObjectiveConfig(name=kind), corpus, {}) for kind in KINDS}
+        steps = {kind: our_steps(size, settings_of(kind), corpus, {}) for kind in KINDS}
         timed = {kind: partial(next, step) for kind, step in steps.items()}
         seconds = in_turns({"products": products(), **timed}, rounds)
-    parameters = num_parameters(size.model, size.V, size.V, joint=True, predicts_length=True)
+    parameters = num_parameters(MASKED, size.model, size.V, size.V, joint=True)
     work, one = TRAINED * parameters * size.tokens, 2 * PRODUCTS * EDGE**3
     return {
         "parameters": parameters,

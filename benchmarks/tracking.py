@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from axenat.config import ObjectiveConfig
 from axenat.data.corpus import ParallelCorpus
 from axenat.files import write_text, write_yaml
 from axenat.publishing.follow import following
+from axenat.systems.registry import settings_of
 from axenat.tracking import Tracker
 from benchmarks.measure import arguments, report
 from benchmarks.training import SIZES, our_steps, random_corpus
@@ -102,7 +102,7 @@ def _steps(folder: Path) -> Iterator[int]:
     size = SIZES["demo"]
     columns = size.lengths(np.random.default_rng(1), size.pairs)
     corpus = ParallelCorpus(random_corpus(folder / "ids", columns, size.V))
-    return our_steps(size, ObjectiveConfig(name="masked"), corpus, {})
+    return our_steps(size, settings_of("masked"), corpus, {})
 
 
 def _run_folder(folder: Path) -> Path:

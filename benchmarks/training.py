@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from axenat.config import ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.config import ModelConfig, RunConfig, TrainConfig
 from axenat.data.batches import plan_batches
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.corpus_writer import write_corpus
@@ -26,6 +26,8 @@ from axenat.files import read_yaml
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
 from axenat.study import parse_study
+from axenat.systems.registry import settings_of
+from axenat.systems.spec import Settings
 from axenat.timing import interleaved, medians, ratio
 from axenat.train.checkpoint import TrainState
 from axenat.train.loop import Engine, update
@@ -130,7 +132,7 @@ def speed(name: str, objective: str, rounds: int, folder: Path) -> dict[str, Any
     plan = list(plan_batches(*columns, size.tokens, seed=1, epoch=0))
     sentences = round(size.pairs / len(plan))
     stages: dict[str, list[float]] = {stage: [] for stage in STAGES}
-    config = ObjectiveConfig(name=objective)
+    config = settings_of(objective)
     engines = {
         "ours": our_steps(size, config, corpus, stages),
         "plain": _plain(size, config, random_batches(pairs_of(corpus), sentences)),
@@ -153,7 +155,7 @@ def speed(name: str, objective: str, rounds: int, folder: Path) -> dict[str, Any
     }  # fmt: skip
 
 
-def _plain(size: Size, config: ObjectiveConfig, batches: Iterator[Pair]) -> Iterator[int]:
+def _plain(size: Size, config: Settings, batches: Iterator[Pair]) -> Iterator[int]:
     torch.manual_seed(1)
     return plain_steps(PlainTransformer(size.model, size.V), config.name, batches, config.label_smoothing, CLIP_NORM)
 
@@ -176,9 +178,7 @@ def pairs_of(corpus: ParallelCorpus) -> list[Pair]:
     ]
 
 
-def our_steps(
-    size: Size, config: ObjectiveConfig, corpus: ParallelCorpus, stages: dict[str, list[float]]
-) -> Iterator[int]:
+def our_steps(size: Size, config: Settings, corpus: ParallelCorpus, stages: dict[str, list[float]]) -> Iterator[int]:
     """Steps of the training loop itself, timed by stage; each gives the number of its real tokens."""
     train = TrainConfig(tokens_per_step=size.tokens, tokens_per_batch=size.tokens, clip_norm=CLIP_NORM)
     run = RunConfig(corpus="random", objective=config, model=size.model, train=train)
@@ -209,7 +209,7 @@ def growth(pairs: int, folder: Path) -> dict[str, Any]:
 
 
 def pass_over(path: Path, steps: int) -> dict[str, float]:
-    size, config = SIZES["demo"], ObjectiveConfig(name="masked")
+    size, config = SIZES["demo"], settings_of("masked")
     with peaks() as peak:
         corpus = ParallelCorpus(path)
         start = time.perf_counter()

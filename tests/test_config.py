@@ -7,11 +7,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.config import DecodeConfig, ModelConfig, ObjectiveConfig, RunConfig, TrainConfig
+from axenat.config import DecodeConfig, ModelConfig, RunConfig, TrainConfig
 from axenat.corpus_config import CorpusConfig
 from axenat.files import UserError
 from axenat.records import ConfigError, as_plain, build
 from axenat.study import parse_study
+from axenat.systems.registry import SYSTEMS, settings_of
 from tests.studies import study
 
 
@@ -129,12 +130,17 @@ def test_the_study_of_these_tests_is_allowed() -> None:
         (
             "runs__axe__objective",
             {"name": "axe", "train_length_multiplier": 1.1},
-            ["train_length_multiplier must be 1 but for axe with observe none", "got 1.1 for axe with observe some"],
+            ["train_length_multiplier must be 1 unless observe is none", "got 1.1 with observe some"],
         ),
         (
             "runs__ce__objective",
             {"observe": "none", "train_length_multiplier": 1.1},
-            ["train_length_multiplier must be 1 but for axe with observe none", "got 1.1 for masked with observe none"],
+            ["runs.ce.objective.train_length_multiplier: masked does not read it; it reads label_smoothing, observe"],
+        ),
+        (
+            "runs__teacher__objective__observe",
+            "none",
+            ["runs.teacher.objective.observe: left_to_right does not read it; it reads label_smoothing, projection"],
         ),
         (
             "runs__axe__objective",
@@ -247,7 +253,7 @@ def test_the_defaults_are_allowed_and_come_back_from_plain_values(kind) -> None:
 def test_a_record_survives_yaml(name, delta, multipliers) -> None:
     values = {
         "corpus": "x",
-        "objective": {"name": name, "skip_target_penalty": delta},
+        "objective": {"name": name, **({"skip_target_penalty": delta} if name == "axe" else {})},
         "decode": {"length_multipliers": multipliers},
     }
     run = build(RunConfig, values, "runs.x")
@@ -255,9 +261,8 @@ def test_a_record_survives_yaml(name, delta, multipliers) -> None:
 
 
 def test_whole_numbers_may_stand_for_others_and_null_for_what_is_optional() -> None:
-    assert ObjectiveConfig(name="axe", skip_target_penalty=2.0) == build(
-        ObjectiveConfig, {"name": "axe", "skip_target_penalty": 2}, "x"
-    )
+    axe = {"name": "axe", "skip_target_penalty": 2}
+    assert settings_of("axe", skip_target_penalty=2.0) == build(type(settings_of("axe")), axe, "x")
     plain = {"source_language": "en", "target_language": "de", "grammar": None, "folder": "x", "distil": None}
     assert build(CorpusConfig, plain, "x").distil is None
 
@@ -273,8 +278,8 @@ def run_of(name: str, **decode) -> RunConfig:
 
 def test_the_name_of_a_decoding_tells_its_size() -> None:
     teacher, student = run_of("left_to_right"), run_of("axe")
-    assert (teacher.decode_name, teacher.tuned_key) == ("beam5", "length_penalty")
-    assert (student.decode_name, student.tuned_key) == ("ell5", "length_multiplier")
+    assert (teacher.decode_name, teacher.system.decoding.tuned.key) == ("beam5", "length_penalty")
+    assert (student.decode_name, student.system.decoding.tuned.key) == ("ell5", "length_multiplier")
     assert run_of("masked", iterations=4).decode_name == "ell5-t4"
     assert run_of("left_to_right", iterations=4, beam_size=1).decode_name == "beam1"
 
@@ -294,16 +299,25 @@ def test_a_run_has_its_own_decoding_first_and_then_once_each_of_the_others_that_
     assert run_of(objective, also=also).decode_names == names
 
 
-@given(st.booleans(), st.integers(1, 99), st.integers(1, 99), st.integers(1, 99), st.integers(1, 99))
-def test_a_named_decoding_is_what_its_name_says_and_else_as_before(causal, beam, ell, passes, other) -> None:
+@given(st.sampled_from(["left_to_right", "masked"]), *[st.integers(1, 99)] * 4)
+def test_a_named_decoding_is_what_its_name_says_and_otherwise_as_before(system, beam, ell, passes, other) -> None:
+    form, another = (SYSTEMS[name].decoding for name in (system, "masked" if system != "masked" else "left_to_right"))
     asked = DecodeConfig(beam_size=beam, num_length_candidates=ell, iterations=passes, rank_norm="sum")
     before = DecodeConfig(beam_size=other, num_length_candidates=other, iterations=other, rank_norm="sum")
-    named = before.named(asked.name(causal))
-    assert named.name(causal) == asked.name(causal)
-    assert named.name(not causal) == before.name(not causal)
-    assert replace(named, beam_size=1, num_length_candidates=1, iterations=1) == replace(
-        before, beam_size=1, num_length_candidates=1, iterations=1
-    )
+    named = before.named(form.name(asked))
+    assert form.name(named) == form.name(asked)
+    assert another.name(named) == another.name(before)
+    one = {"beam_size": 1, "num_length_candidates": 1, "iterations": 1}
+    assert replace(named, **one) == replace(before, **one)
+
+
+@given(st.sampled_from(sorted(SYSTEMS)), st.integers(1, 999), st.integers(1, 999))
+def test_a_name_gives_back_the_sizes_that_it_was_made_of(system, first, second) -> None:
+    form = SYSTEMS[system].decoding
+    keys = [size.key for size in form.sizes]
+    sizes = dict(zip(keys, (first, second), strict=False))
+    assert form.sizes_in(form.name(DecodeConfig(**sizes))) == sizes
+    assert form.sizes_in(f"{form.name(DecodeConfig(**sizes))}x") is None
 
 
 @pytest.mark.parametrize(

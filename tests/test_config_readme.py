@@ -12,6 +12,7 @@ from axenat import config, corpus_config
 from axenat.preflight.asked import in_words
 from axenat.resources import OF_TEACHERS, SIZES, STAGES, Ask
 from axenat.study import STUDY_KEYS
+from axenat.systems.registry import SYSTEMS, all_engines
 
 README = Path(__file__).parents[1] / "config" / "README.md"
 HEADING = re.compile(r"#+ .*\(`(\w+)`\)")
@@ -21,6 +22,8 @@ RECORDS = {
     for name, kind in vars(module).items()
     if dataclasses.is_dataclass(kind) and getattr(kind, "__module__", None) == module.__name__
 } | {"Ask": Ask}
+# One table for the settings of all systems.
+SETTINGS = {name: {item.name: item for item in dataclasses.fields(one.settings)} for name, one in SYSTEMS.items()}
 
 
 def documented() -> dict[str, dict[str, list[str]]]:
@@ -44,7 +47,7 @@ def expected_default(item: "dataclasses.Field[Any]") -> Any:
 
 
 def test_every_record_has_a_section_and_no_other_has() -> None:
-    assert documented().keys() == {"Study", *RECORDS}
+    assert documented().keys() == {"Study", "Settings", *RECORDS}
 
 
 def test_the_sections_of_a_study_are_explained() -> None:
@@ -65,10 +68,20 @@ def test_every_row_gives_meaning_unit_the_true_default_and_the_place_in_the_pape
         assert yaml.safe_load(default.strip("`")) == expected_default(item), item.name
 
 
-@pytest.mark.parametrize("name", RECORDS)
+def test_every_key_of_a_system_is_explained_with_the_systems_that_read_it_and_its_true_default() -> None:
+    rows = documented()["Settings"]
+    assert set(rows) == {key for fields in SETTINGS.values() for key in fields}
+    for key, (readers, meaning, unit, default, paper) in rows.items():
+        fields = {name: read[key] for name, read in SETTINGS.items() if key in read}
+        assert readers == ("all" if len(fields) == len(SYSTEMS) else ", ".join(f"`{name}`" for name in fields)), key
+        assert meaning and unit and paper, key
+        assert {expected_default(item) for item in fields.values()} == {yaml.safe_load(default.strip("`"))}, key
+
+
+@pytest.mark.parametrize("name", ["Settings", *RECORDS])
 def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
     allowed = {
-        "name": config.OBJECTIVE_NAMES,
+        "name": tuple(SYSTEMS),
         "observe": ("some", "none"),
         "score": ("hidden", "all"),
         "smoothing": ("outside", "inside"),
@@ -78,7 +91,7 @@ def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
         "init": ("normal", "mask_predict"),
         "target_side": config.TARGET_SIDES,
         "rank_norm": ("positions", "tokens", "sum"),
-        "engine": ("auto", *config.TEACHER_ENGINES, *config.STUDENT_ENGINES),
+        "engine": ("auto", *all_engines()),
         "precision": {
             "TrainConfig": ("auto", "fp32", "tf32", "bf16", "fp16"),
             "DecodeConfig": ("auto", "float32", "float16", "int8"),
@@ -86,7 +99,7 @@ def test_words_that_a_key_allows_are_spelled_as_in_the_code(name: str) -> None:
     }
     for key, cells in documented()[name].items():
         for word in allowed.get(key, ()):
-            assert f"`{word}`" in cells[0], f"{key}: {word}"
+            assert f"`{word}`" in " ".join(cells[:2]), f"{key}: {word}"
 
 
 def documented_sizes() -> dict[str, dict[str, str]]:

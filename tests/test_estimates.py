@@ -6,21 +6,23 @@ from axenat.config import ModelConfig
 from axenat.estimates import FLOAT, largest_vocabulary, num_parameters, own_folders, parameters_of, space_of, work_of
 from axenat.model.transformer import Transformer
 from axenat.study import parse_study
+from axenat.systems.registry import LEFT_TO_RIGHT, MASKED, SYSTEMS
 from tests.studies import study
-from tests.tiny import model_config
+from tests.tiny import model_config, objective
 
 
 @pytest.mark.parametrize("joint", [True, False])
-@pytest.mark.parametrize("predicts_length", [True, False])
-def test_parameters_are_those_of_the_real_transformer(joint, predicts_length) -> None:
-    config = model_config(encoder_layers=2, hidden=40)
-    flags = {"joint": joint, "predicts_length": predicts_length}
-    real = Transformer(config, 11, 13, **flags)
-    assert num_parameters(config, 11, 13, **flags) == sum(weight.numel() for weight in real.parameters())
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_parameters_are_those_of_the_real_network(joint, name) -> None:
+    config, predicts_length = model_config(encoder_layers=2, hidden=40), objective(name).predicts_length
+    real = Transformer(config, 11, 13, joint=joint, predicts_length=predicts_length)
+    assert num_parameters(SYSTEMS[name], config, 11, 13, joint=joint) == sum(
+        weight.numel() for weight in real.parameters()
+    )
 
 
 def test_the_paper_s_base_model_has_its_well_known_size() -> None:
-    size = num_parameters(ModelConfig(), 37_000, 37_000, joint=True, predicts_length=False)
+    size = num_parameters(LEFT_TO_RIGHT, ModelConfig(), 37_000, 37_000, joint=True)
     assert 63e6 < size < 66e6  # Vaswani et al. (2017), Table 3: 65 million
 
 
@@ -105,7 +107,6 @@ def test_a_model_without_learnt_vocabularies_is_as_large_as_they_may_become() ->
     """Those that were learnt are taken where they are known, each for its own side."""
     apart = parse_study(study(corpora__demo__subwords={"merges": 50, "joint": False}))
     config, size = apart.runs["ce"].model, largest_vocabulary(apart.corpora["demo"])
-    how = {"joint": False, "predicts_length": True}
-    assert parameters_of(apart, "ce") == num_parameters(config, size, size, **how)
-    assert parameters_of(apart, "ce", (30, 70)) == num_parameters(config, 30, 70, **how)
+    assert parameters_of(apart, "ce") == num_parameters(MASKED, config, size, size, joint=False)
+    assert parameters_of(apart, "ce", (30, 70)) == num_parameters(MASKED, config, 30, 70, joint=False)
     assert parameters_of(apart, "teacher") < parameters_of(apart, "ce"), "a teacher predicts no length"

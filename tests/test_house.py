@@ -32,6 +32,7 @@ FLOORS = [
         "estimates",
         "needs",
         "progress",
+        "systems",
         "timing",
         "dvc_stages",
         "dvc_command",

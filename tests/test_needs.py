@@ -73,7 +73,7 @@ def test_the_studies_of_english_and_german_lack_nothing(name: str) -> None:
     whole = read(name)
     assert not [sentence for table in PAPER_ITEMS for sentence in needs.lacking(whole, table)]
     assert {*whole.tables, "seeds"} == set(TABLE_NAMES)  # one seed each, as in the paper
-    multipliers = {run.decode.length_multipliers for run in whole.runs.values() if not run.causal}
+    multipliers = {run.decode.length_multipliers for run in whole.runs.values() if not run.system.teaches}
     assert multipliers == {tuple(round(1 + step / 100, 2) for step in range(11))}
     assert [grid.key for grid in whole.grids.values()] == ["skip_target_penalty"] * 2
     assert all(len(grid.runs) == 5 for grid in whole.grids.values())

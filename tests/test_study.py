@@ -129,13 +129,13 @@ RUNS = ("teacher", "ce", "axe-delta1", "axe-delta2.5")
         ("runs__ce__seed", 5, {("runs", "ce", "config")}),
         ("runs__ce__start_from", "teacher", {("runs", "ce", "config")}),
         ("runs__ce__start_from", None, set()),
-        # a key that an objective does not read does not matter to it
-        ("runs__ce__objective", {"skip_target_penalty": 3}, set()),
-        ("runs__teacher__objective__observe", "none", set()),
+        # a key of a recipe changes the runs whose system reads it
+        ("recipes__small__objective__skip_target_penalty", 3, set()),
+        ("recipes__small__objective__observe", "none", {("runs", run, "config") for run in RUNS[1:]}),
+        ("recipes__small__objective__smoothing", "inside", {("runs", run, "config") for run in RUNS[2:]}),
+        ("recipes__small__objective__eos", "drop", {("runs", run, "config") for run in RUNS[1:]}),
+        ("recipes__small__objective__label_smoothing", 0.2, {("runs", run, "config") for run in RUNS}),
         ("runs__ce__objective", {"observe": "none"}, {("runs", "ce", "config")}),
-        ("runs__ce__objective", {"smoothing": "inside"}, set()),
-        ("runs__teacher__objective__eos", "drop", set()),
-        ("runs__teacher__objective__most_hidden", "all_but_one", set()),
         ("runs__ce__objective", {"eos": "drop"}, {("runs", "ce", "config")}),
         ("runs__teacher__objective__normalise", "sentences", {("runs", "teacher", "config")}),
         # each stage of a corpus for itself

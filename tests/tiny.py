@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from axenat.config import ModelConfig, ObjectiveConfig, RunConfig
+from axenat.config import ModelConfig, RunConfig
 from axenat.data.batches import Batch, pad
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.corpus_writer import write_corpus
@@ -16,6 +16,7 @@ from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.objectives.registry import objective_of
 from axenat.records import as_plain, build
+from axenat.systems.registry import keys_read, settings_of
 
 LINE = "the a old man woman buys sees red car today . der die das alte Mann Frau kauft sieht rotes Auto heute"
 
@@ -34,7 +35,7 @@ def model(
 
 
 def objective(name: str, **changes: Any) -> Objective:
-    return objective_of(ObjectiveConfig(name=name, **changes))
+    return objective_of(settings_of(name, **{key: changes[key] for key in changes if key in keys_read(name)}))
 
 
 def batch(sources: list[list[int]], targets: list[list[int]]) -> Batch:
@@ -77,6 +78,8 @@ def run_config(objective_name: str = "axe", **sections: dict[str, Any]) -> RunCo
     }
     for name, values in sections.items():
         plain[name] = {**plain.get(name, {}), **values} if isinstance(values, dict) else values
+    # A test of all systems may say what only some of them read.
+    plain["objective"] = {key: value for key, value in plain["objective"].items() if key in keys_read(objective_name)}
     return build(RunConfig, plain, "runs.toy")
 
 
@@ -107,7 +110,9 @@ def run_folder(
     grids = plain.pop("decode")
     text = {"run": folder.name, "source_language": "en", "target_language": "de", "joint": True}
     write_yaml(folder / "config.yaml", {**text, **plain})
-    write_yaml(folder / "decode.yaml", {"run": folder.name, "tuned_key": config.tuned_key, **grids, **decode})
+    write_yaml(
+        folder / "decode.yaml", {"run": folder.name, "tuned_key": config.system.decoding.tuned.key, **grids, **decode}
+    )
     size = len(Vocab.load(folder / "vocab.source"))
     made = model(size=size, predicts_length=objective_name != "left_to_right", seed=seed, **shape)
     save_tensors(folder / "model.safetensors", weights_of(made), {})

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from axenat.decodings import STUDENT_ENGINES, TEACHER_ENGINES, check_engine, name_of, sizes_in
-from axenat.records import MOST_SEED, ConfigError, at_least, between, one_of, share
-
-LEAST_TUNED = {"length_penalty": 0.0, "length_multiplier": 0.5}
+from axenat.decodings import check_engine, sizes_in
+from axenat.records import KINDS, LATER, MOST_SEED, ConfigError, at_least, between, one_of, share
+from axenat.systems.registry import decodings, engines_of, settings_kinds, system_of
+from axenat.systems.spec import Settings, System
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,48 +37,6 @@ class ModelConfig:
         if self.layer_norm_eps <= 0:
             raise ConfigError(f"model.layer_norm_eps must be above 0, got {self.layer_norm_eps}")
         share("model.dropout", self.dropout)
-
-
-OBJECTIVE_NAMES = ("left_to_right", "masked", "axe")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ObjectiveConfig:
-    name: str
-    label_smoothing: float = 0.1
-    skip_target_penalty: float = 1.0  # delta, Table 1
-    observe: str = "some"  # section 3.3: does the decoder see some target tokens in training
-    score: str = "hidden"  # section 3.3: are only the hidden ones scored
-    first_column: str = "paper"  # of the AXE table: as Algorithm 1 has it, or strict
-    length_loss_weight: float = 1.0
-    projection: str = "fused"  # into the loss, so that logits are never held all at once, or plain
-    smoothing: str = "outside"  # of the minimum that AXE takes, or inside, in every cost
-    normalise: str = "tokens"  # the loss is divided by the number of these
-    eos: str = "keep"  # an ordinary token of the target, or drop it
-    train_length_multiplier: float = 1.0  # predictions per target token; section 3.2 has lambda for decoding
-    most_hidden: str = "all"  # how many tokens may be hidden at most
-
-    def __post_init__(self) -> None:
-        one_of("objective.name", self.name, OBJECTIVE_NAMES)
-        one_of("objective.first_column", self.first_column, ("paper", "strict"))
-        one_of("objective.projection", self.projection, ("fused", "plain"))
-        one_of("objective.observe", self.observe, ("some", "none"))
-        one_of("objective.score", self.score, ("hidden", "all"))
-        at_least("objective.skip_target_penalty", self.skip_target_penalty, 1.0)
-        at_least("objective.length_loss_weight", self.length_loss_weight, 0.0)
-        share("objective.label_smoothing", self.label_smoothing)
-        one_of("objective.smoothing", self.smoothing, ("outside", "inside"))
-        one_of("objective.normalise", self.normalise, ("tokens", "sentences"))
-        one_of("objective.eos", self.eos, ("keep", "drop"))
-        one_of("objective.most_hidden", self.most_hidden, ("all", "all_but_one"))
-        at_least("objective.train_length_multiplier", self.train_length_multiplier, LEAST_TUNED["length_multiplier"])
-        if self.train_length_multiplier != 1.0 and (self.name, self.observe) != ("axe", "none"):
-            raise ConfigError(
-                f"objective.train_length_multiplier must be 1 but for axe with observe none, which alone has no place "
-                f"for each target token, got {self.train_length_multiplier} for {self.name} with observe {self.observe}"
-            )
-        if self.most_hidden != "all" and self.observe == "none" and self.name != "left_to_right":
-            raise ConfigError("objective.most_hidden must be all with observe none, which hides all tokens")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,17 +99,13 @@ class DecodeConfig:
         check_engine(self.engine, self.precision)
         for name in self.also:
             sizes_in(name, where="decode.also: ")
-        for key, name in (("length_penalty", "length_penalties"), ("length_multiplier", "length_multipliers")):
-            values = getattr(self, name)
+        for tuned in (decoding.tuned for decoding in decodings()):
+            values = getattr(self, tuned.grid)
             if not values:
-                raise ConfigError(f"decode.{name} must hold at least one number, got an empty list")
-            at_least(f"each number of decode.{name}", min(values), LEAST_TUNED[key])
+                raise ConfigError(f"decode.{tuned.grid} must hold at least one number, got an empty list")
+            at_least(f"each number of decode.{tuned.grid}", min(values), tuned.least)
             if len(set(values)) < len(values):  # `dvc exp run -S file:+key=[...]` writes the list twice
-                raise ConfigError(f"decode.{name} must hold each number once, got {list(values)}")
-
-    def name(self, causal: bool) -> str:
-        sizes = {key: getattr(self, key) for key in ("beam_size", "num_length_candidates", "iterations")}
-        return name_of(causal=causal, **sizes)
+                raise ConfigError(f"decode.{tuned.grid} must hold each number once, got {list(values)}")
 
     def named(self, name: str) -> "DecodeConfig":
         """The same but for what the name says."""
@@ -185,10 +139,11 @@ def is_ablation(objective: Mapping[str, Any]) -> bool:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunConfig:
     corpus: str
-    objective: ObjectiveConfig
+    objective: Settings = field(metadata={KINDS: settings_kinds})
     target_side: str = "raw"
     seed: int = 1
-    start_from: str | None = None  # a run whose weights are the first ones
+    # A run whose weights are the first ones.
+    start_from: str | None = field(default=None, metadata={LATER: True})
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     decode: DecodeConfig = field(default_factory=DecodeConfig)
@@ -196,23 +151,19 @@ class RunConfig:
     def __post_init__(self) -> None:
         one_of("target_side", self.target_side, TARGET_SIDES)
         between("seed", self.seed, 0, MOST_SEED)
-        engines = TEACHER_ENGINES if self.causal else STUDENT_ENGINES
-        one_of(f"decode.engine of a {self.objective.name} run", self.decode.engine, ("auto", *engines))
+        engines = ("auto", *engines_of(self.system))
+        one_of(f"decode.engine of a {self.objective.name} run", self.decode.engine, engines)
 
     @property
-    def causal(self) -> bool:
-        return self.objective.name == "left_to_right"
+    def system(self) -> System:
+        return system_of(self.objective.name)
 
     @property
     def decode_name(self) -> str:
-        return self.decode.name(self.causal)
+        return self.system.decoding.name(self.decode)
 
     @property
     def decode_names(self) -> tuple[str, ...]:
         """The decoding that the run is tuned for, and those that are reported beside it."""
-        fitting = [name for name in self.decode.also if name.startswith("beam" if self.causal else "ell")]
+        fitting = [name for name in self.decode.also if self.system.decoding.sizes_in(name)]
         return tuple(dict.fromkeys([self.decode_name, *fitting]))
-
-    @property
-    def tuned_key(self) -> str:
-        return "length_penalty" if self.causal else "length_multiplier"

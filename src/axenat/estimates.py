@@ -6,6 +6,7 @@ from axenat import layout
 from axenat.config import ModelConfig, RunConfig
 from axenat.corpus_config import CorpusConfig
 from axenat.study import Study
+from axenat.systems.spec import System
 
 FLOAT = 4  # bytes
 CHARACTERS = 2_000  # pieces that are in a vocabulary beside its merges; more with Chinese
@@ -16,18 +17,16 @@ KEPT_STATES, STATE = 2, 3  # states of a training, each weights and two moments
 BEING_WRITTEN = STATE
 
 
-def num_parameters(
-    model: ModelConfig, source_size: int, target_size: int, *, joint: bool, predicts_length: bool
-) -> int:
-    """As the transformer has them; output and target embedding are one matrix."""
+def num_parameters(system: System, model: ModelConfig, source_size: int, target_size: int, *, joint: bool) -> int:
+    """As the system's network has them; output and target embedding are one matrix."""
     width, norm = model.width, 2 * model.width
     attention = 4 * (width * width + width)
     feed_forward = 2 * width * model.hidden + model.hidden + width
     encoder = attention + feed_forward + 2 * norm
     decoder = 2 * attention + feed_forward + 3 * norm
     tokens = target_size + (0 if joint else source_size)
-    positions = 2 * model.max_positions + (model.max_positions + 1 if predicts_length else 0)
-    return model.encoder_layers * encoder + model.decoder_layers * decoder + (tokens + positions) * width
+    shared = model.encoder_layers * encoder + model.decoder_layers * decoder
+    return shared + (tokens + 2 * model.max_positions) * width + system.num_own_parameters(model)
 
 
 def largest_vocabulary(corpus: CorpusConfig) -> int:
@@ -40,8 +39,7 @@ def parameters_of(study: Study, run: str, learnt: tuple[int, int] | None = None)
     """With the vocabularies of source and target that were learnt, or else the largest that there can be."""
     config, corpus = study.runs[run], study.corpus_of(run)
     source, target = learnt or (largest_vocabulary(corpus),) * 2
-    joint, predicts_length = corpus.subwords.joint, not config.causal
-    return num_parameters(config.model, source, target, joint=joint, predicts_length=predicts_length)
+    return num_parameters(config.system, config.model, source, target, joint=corpus.subwords.joint)
 
 
 def work_of(run: RunConfig, parameters: int) -> float:

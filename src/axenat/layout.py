@@ -9,6 +9,7 @@ from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_mapping, read_record
 from axenat.recipe import published
 from axenat.study import Study
+from axenat.systems.registry import system_of
 
 ARCHIVES = "data/archives"  # laid out by host and path, so that it can serve others as a mirror
 # All that turns the text of a corpus into ids and back.
@@ -170,12 +171,12 @@ def is_of_another_training(folder: Path) -> bool:
 def _decode_name_in(folder: Path) -> str | None:
     """None if the folder does not tell."""
     try:
-        objective = read_mapping(folder / "config.yaml", "objective.name")["objective"]["name"]
+        system = system_of(read_mapping(folder / "config.yaml", "objective.name")["objective"]["name"])
         decode = read_mapping(folder / "decode.yaml")
     except UserError:
         return None
-    sizes = {key: decode[key] for key in ("beam_size", "num_length_candidates", "iterations") if key in decode}
-    return DecodeConfig(**sizes).name(causal=objective == "left_to_right")
+    sizes = {size.key: decode[size.key] for size in system.decoding.sizes if size.key in decode}
+    return system.decoding.name(DecodeConfig(**sizes))
 
 
 def choices(study: Study) -> list[str]:

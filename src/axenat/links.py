@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from axenat.records import ConfigError
+from axenat.systems.registry import TEACHERS
 
 if TYPE_CHECKING:
     from axenat.study import Study
@@ -31,8 +32,9 @@ def _check_teacher(study: "Study", corpus: str) -> None:
     where, teacher = f"corpora.{corpus}.distil.teacher", study.runs.get(distil.teacher)
     if teacher is None:
         raise ConfigError(f"{where}: unknown run {distil.teacher!r}; known are {', '.join(study.runs)}")
-    if not teacher.causal or teacher.target_side != "raw" or teacher.corpus != corpus:
-        raise ConfigError(f"{where}: {distil.teacher} must be a left_to_right run on the raw side of {corpus}")
+    if not teacher.system.teaches or teacher.target_side != "raw" or teacher.corpus != corpus:
+        kinds = " or ".join(TEACHERS)
+        raise ConfigError(f"{where}: {distil.teacher} must be a {kinds} run on the raw side of {corpus}")
 
 
 def _check_start(study: "Study", name: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from axenat.config import PAPER_COLUMNS, RunConfig, is_ablation
 from axenat.records import as_plain
 from axenat.study import Study
+from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS
 
 DELTA = "skip_target_penalty"
 
@@ -22,18 +23,19 @@ class Kind:
     def keys(self) -> dict[str, str]:
         """What a study writes to have such a run."""
         written = {"objective.name": self.objective, "target_side": self.target_side}
-        if self.objective != "left_to_right":
+        if self.objective not in TEACHERS:
             written |= {"objective.observe": self.observe, "objective.score": self.score}
         return {key: value for key, value in written.items() if value is not None}
 
     def unlike(self, run: RunConfig) -> dict[str, str]:
         """The keys in which a run is not of this kind."""
-        has = {"target_side": run.target_side, "objective.name": run.objective.name}
-        has |= {"objective.observe": run.objective.observe, "objective.score": run.objective.score}
+        has: dict[str, str | None] = {"target_side": run.target_side, "objective.name": run.objective.name}
+        for key in ("observe", "score"):
+            has[f"objective.{key}"] = getattr(run.objective, key, None)
         return {key: value for key, value in self.keys().items() if has[key] != value}
 
 
-TEACHER, CE, AXE = (Kind(objective=name) for name in ("left_to_right", "masked", "axe"))
+TEACHER, CE, AXE = (Kind(objective=name) for name in (TEACHERS[0], BASELINE.name, PROPOSED.name))
 
 
 def _on(side: str, *kinds: Kind) -> tuple[Kind, ...]:
@@ -60,14 +62,14 @@ def _is_own(run: RunConfig) -> bool:
 
 
 def _is_own_student(run: RunConfig) -> bool:
-    return _is_own(run) and not run.causal
+    return _is_own(run) and not run.system.teaches
 
 
 USED: dict[str, Callable[[RunConfig], bool]] = {
     "axe_against_ce": _is_own_student,
-    "systems": lambda run: run.causal or (_is_own(run) and run.target_side == "distilled"),
+    "systems": lambda run: run.system.teaches or (_is_own(run) and run.target_side == "distilled"),
     "target_sides": _is_own,
-    "training_objectives": lambda run: run.objective.name == "axe",
+    "training_objectives": lambda run: run.system is PROPOSED,
     "length_multiplier": _is_own_student,
     "lengths": _is_own,
     "confidence": _is_own_student,
@@ -132,7 +134,7 @@ def _lacking(study: Study, table: str) -> Iterator[str]:
             keys = kind.unlike(runs[nearest])
             if keys:
                 yield f"needs a run like {_written(study, nearest)} with {_listed(keys)}"
-    axe = [name for name, run in study.runs.items() if run.objective.name == "axe" and _is_own(run)]
+    axe = [name for name, run in study.runs.items() if run.system is PROPOSED and _is_own(run)]
     if table == DELTA and axe and not _delta_grids(study):
         yield f"needs a grid in a run like {axe[0]}, objective.{DELTA}: [1, 2, 3, 4, 5]"
     if (

@@ -9,6 +9,10 @@ from typing import Any, TypeVar
 from axenat.files import UserError
 
 T = TypeVar("T")
+# Keys of a field's metadata. KINDS: a function that gives a record for each value of the section's own key `name`.
+KINDS = "kinds"
+# LATER: resolved configurations leave the key out while it has its default, so that earlier ones stay as they are.
+LATER = "later"
 MOST_SEED = 2**63 - 1  # what torch takes
 LARGEST = 3.4e38  # what float32 holds, in which models compute
 
@@ -53,6 +57,8 @@ def build(kind: type[T], values: Any, where: str) -> T:
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and name not in values:
             raise ConfigError(f"{where}.{name} is missing")
+        if KINDS in item.metadata:
+            hints[name] = _kind_by_name(item.metadata[KINDS](), values[name], f"{where}.{name}")
     converted = {key: _convert(hints[key], value, f"{where}.{key}") for key, value in values.items()}
     try:
         return kind(**converted)
@@ -60,15 +66,40 @@ def build(kind: type[T], values: Any, where: str) -> T:
         raise ConfigError(f"{where}: {error}") from None
 
 
+def _kind_by_name(kinds: Mapping[str, type], values: Any, where: str) -> type:
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
+    if "name" not in values:
+        raise ConfigError(f"{where}.name is missing")
+    name = _convert(str, values["name"], f"{where}.name")
+    one_of(f"{where}.name", name, tuple(kinds))
+    return kinds[name]
+
+
 def check_part(kind: type, values: Any, where: str) -> None:
     """Keys and types alone, of a record that something else completes."""
-    _known_keys(kind, values, where)
+    fields = _known_keys(kind, values, where)
     hints = typing.get_type_hints(kind)
     for key, value in values.items():
-        if dataclasses.is_dataclass(hints[key]):
+        if KINDS in fields[key].metadata:
+            _check_part_of_some(tuple(fields[key].metadata[KINDS]().values()), value, f"{where}.{key}")
+        elif dataclasses.is_dataclass(hints[key]):
             check_part(typing.cast(type, hints[key]), value, f"{where}.{key}")
         else:
             _convert(hints[key], value, f"{where}.{key}")
+
+
+def _check_part_of_some(kinds: tuple[type, ...], values: Any, where: str) -> None:
+    """Of a record whose kind is not known yet: each key must be one of some kind's."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must be a mapping of keys, got {values!r}")
+    hints: dict[str, Any] = {}
+    for kind in kinds:
+        hints |= typing.get_type_hints(kind)
+    for key, value in values.items():
+        if key not in hints:
+            raise ConfigError(f"{where}.{key} is not a known key; allowed are {', '.join(hints)}")
+        _convert(hints[key], value, f"{where}.{key}")
 
 
 def _known_keys(kind: type, values: Any, where: str) -> "dict[str, dataclasses.Field[Any]]":
@@ -131,6 +162,18 @@ def as_plain(record: Any) -> dict[str, Any]:
     """The record as YAML-ready values."""
     plain: dict[str, Any] = dataclasses.asdict(record)
     return _lists(plain)  # type: ignore[no-any-return]
+
+
+def as_resolved(record: Any) -> dict[str, Any]:
+    """As plain values, without keys that were added later and have their default."""
+    plain = as_plain(record)
+    for item in dataclasses.fields(record):
+        value = getattr(record, item.name)
+        if item.metadata.get(LATER) and value == item.default:
+            del plain[item.name]
+        elif dataclasses.is_dataclass(value):
+            plain[item.name] = as_resolved(value)
+    return plain
 
 
 def _lists(value: Any) -> Any:

@@ -2,37 +2,24 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from os.path import normpath
 from pathlib import PurePath
 from typing import Any
 
-from axenat.config import PAPER_COLUMNS, TABLE_NAMES, ObjectiveConfig, RunConfig
+from axenat.config import PAPER_COLUMNS, TABLE_NAMES, RunConfig
 from axenat.corpus_config import SPLITS, CorpusConfig
 from axenat.links import check_links
 from axenat.presets import PRESETS
 from axenat.recipe import Selection, origin_of, published, selection_of, with_steps
-from axenat.records import ConfigError, as_plain, build, check_part, merge, one_of
+from axenat.records import ConfigError, as_plain, as_resolved, build, check_part, merge, one_of
 from axenat.resources import resources_of
+from axenat.systems.registry import SYSTEMS, keys_read
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 STUDY_KEYS = ("study", "note", "corpora", "recipes", "runs", "tables", "published", "resources")
 # A grid names its runs with the paper's letters where it has one.
 SHORT_NAMES = {"skip_target_penalty": "delta"}
-# What an objective does not read must not make its runs stale.
-UNUSED_KEYS = {
-    "left_to_right": (
-        "skip_target_penalty", "first_column", "observe", "score", "length_loss_weight", "smoothing", "eos",
-        "train_length_multiplier", "most_hidden",
-    ),
-    "masked": ("skip_target_penalty", "first_column", "smoothing", "train_length_multiplier"),
-    "axe": (),
-}  # fmt: skip
-# By whether the run decodes from left to right; what is reported beside its own decoding is not read by a run at all.
-UNREAD_DECODE_KEYS = {
-    True: ("also", "num_length_candidates", "length_multipliers", "rank_norm", "iterations"),
-    False: ("also", "beam_size", "length_penalties"),
-}
 SECTIONS_WITH_GRIDS = ("objective", "train", "model")
 
 
@@ -104,16 +91,15 @@ class Study:
 
 
 def _run_section(study: Study, name: str, stage: str) -> dict[str, Any]:
-    run = as_plain(study.runs[name])
+    config = study.runs[name]
+    run = as_resolved(config)
     decode = run.pop("decode")
     if stage == "decode":
-        for key in UNREAD_DECODE_KEYS[study.runs[name].causal]:
-            del decode[key]
-        return {"run": name, "tuned_key": study.runs[name].tuned_key, **decode}
-    for key in UNUSED_KEYS[study.runs[name].objective.name]:
-        del run["objective"][key]
-    if run["start_from"] is None:  # as runs were written before there was the key
-        del run["start_from"]
+        decoding = config.system.decoding
+        # `also` is about what is reported: no run reads it.
+        read = (*decoding.keys, "engine", "precision", "tokens_per_batch")
+        values = {key: value for key, value in decode.items() if key in read}
+        return {"run": name, "tuned_key": decoding.tuned.key, **values}
     corpus = study.corpus_of(name)
     languages = {"source_language": corpus.source_language, "target_language": corpus.target_language}
     return {"run": name, **run, **languages, "joint": corpus.subwords.joint}
@@ -173,7 +159,7 @@ def parse_study(values: Any) -> Study:
         for member, item in members.items():
             if member in runs:
                 raise ConfigError(f"runs.{member} is defined twice")
-            runs[member] = build(RunConfig, item, f"runs.{name}")
+            runs[member] = build(RunConfig, _readable(f"runs.{name}", differences, item), f"runs.{name}")
         if key and key != "seed":  # repeats: the best of them would be chosen for its luck
             grids[name] = Grid(name=name, key=key, runs=tuple(members))
     for name, recipe in recipes.items():  # last, so that a run's mistake is told by the run
@@ -236,6 +222,23 @@ def _with_recipe(where: str, values: Any, recipes: Mapping[str, Any]) -> dict[st
     return merge(_with_recipe(f"recipes.{recipe}", recipes[recipe], PRESETS), differences)
 
 
+def _readable(where: str, written: Mapping[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """A run without what its recipe says to other systems. What it says itself its system must read."""
+    objective = run.get("objective")
+    name = objective.get("name") if isinstance(objective, Mapping) else None
+    if not isinstance(objective, Mapping) or not isinstance(name, str) or name not in SYSTEMS:
+        return run  # refused where the record is built
+    of_others = {key for system in SYSTEMS for key in keys_read(system)} - {*keys_read(name)}
+    for key in written.get("objective") or {}:
+        if key in of_others:
+            raise ConfigError(f"{where}.objective.{key}: {name} does not read it; it reads {_listed(name)}")
+    return {**run, "objective": {key: value for key, value in objective.items() if key not in of_others}}
+
+
+def _listed(system: str) -> str:
+    return ", ".join(key for key in keys_read(system) if key != "name")
+
+
 def _check_recipe(where: str, recipe: Any) -> None:
     """Keys and types; what values fit together only a run can tell."""
     members = [_with_recipe(where, recipe, PRESETS)]
@@ -279,9 +282,7 @@ def _expand(name: str, run: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], 
     return members, key
 
 
-def _check_grid_is_read(run: str, key: str, objective: Any) -> None:
-    """Else the grid would train the same model several times and choose among equals."""
-    unused = UNUSED_KEYS.get(objective, ()) if isinstance(objective, str) else ()
-    if key in unused:
-        read = [item.name for item in fields(ObjectiveConfig) if item.name not in ("name", *unused)]
-        raise ConfigError(f"runs.{run}: a grid of {key}, which {objective} does not read; it reads {', '.join(read)}")
+def _check_grid_is_read(run: str, key: str, system: Any) -> None:
+    """Otherwise the grid would train the same model several times and choose among equals."""
+    if isinstance(system, str) and system in SYSTEMS and key not in keys_read(system):
+        raise ConfigError(f"runs.{run}: a grid of {key}, which {system} does not read; it reads {_listed(system)}")

@@ -5,12 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axenat.config import DecodeConfig, ObjectiveConfig
+from axenat.config import DecodeConfig
 from axenat.data.batches import pad
 from axenat.data.vocab import EOS, UNK
 from axenat.decode.beam import beam_search, longest_output
 from axenat.decode.engines import engine_of
 from axenat.decode.hypothesis import Hypothesis
+from axenat.systems.registry import settings_of
 from tests import tiny
 from tests.reference.search import exhaustive, next_log_probs, plain_beam
 
@@ -128,7 +129,7 @@ def test_a_further_source_token_is_room_for_two_more_until_the_positions_end(eng
         network.target_tokens.weight[EOS] = 0.0
         network.target_tokens.weight[EOS, 0] = -10.0
     teacher = engine_of(
-        network, ObjectiveConfig(name="left_to_right"), DecodeConfig(engine=engine, beam_size=2), torch.device("cpu")
+        network, settings_of("left_to_right"), DecodeConfig(engine=engine, beam_size=2), torch.device("cpu")
     )
     sources = [[*[7] * words, EOS] for words in range(1, 12)]
     found = dict(teacher.decode(sources, 1.0))

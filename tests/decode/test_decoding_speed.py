@@ -9,6 +9,7 @@ from axenat.decode import speed as decoding_speed
 from axenat.decode.engines import Parallel, TorchBeam
 from axenat.decode.speed import ALONE
 from axenat.files import read_json, write_json, write_lines
+from axenat.systems.registry import MASKED
 from tests import tiny
 from tests.support import decoding
 
@@ -98,7 +99,7 @@ def test_one_by_one_all_threads_work_on_one_sentence(study, clock, monkeypatch) 
     monkeypatch.setattr(
         decoding_speed,
         "engine_of",
-        lambda *given, **how: made.append((given[2].name(False), how)) or engine_of(*given, **how),
+        lambda *given, **how: made.append((MASKED.decoding.name(given[2]), how)) or engine_of(*given, **how),
     )
     measured(study, 3, rounds=1)
     assert [how for _, how in made] == 2 * [{"latency": True}]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from axenat.config import OBJECTIVE_NAMES
 from axenat.files import read_json, write_json
+from axenat.systems.registry import SYSTEMS
 from tests.support import decoding
 from tests.support.decoding import BEAM_ENGINES, ENGINES, LINES, MASKED_ENGINES, POSITIONS, slowly, translated
 
@@ -19,13 +19,13 @@ engines = pytest.mark.parametrize(("objective", "engine"), ENGINES)
 def runs(tmp_path_factory):
     """Never tuned."""
     folder = tmp_path_factory.mktemp("runs")
-    return {name: decoding.run_folder(folder / name, name, **SETTINGS) for name in OBJECTIVE_NAMES}
+    return {name: decoding.run_folder(folder / name, name, **SETTINGS) for name in tuple(SYSTEMS)}
 
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tuned")
-    made = {name: decoding.run_folder(folder / name, name, **SETTINGS) for name in OBJECTIVE_NAMES}
+    made = {name: decoding.run_folder(folder / name, name, **SETTINGS) for name in tuple(SYSTEMS)}
     for name, run in made.items():
         write_json(run / "tuned.json", {"value": 1.6 if name == "left_to_right" else 0.7})
     return made

@@ -5,12 +5,12 @@ import random
 import pytest
 import torch
 
-from axenat.config import OBJECTIVE_NAMES, DecodeConfig, ObjectiveConfig
+from axenat.config import DecodeConfig
 from axenat.decode import engines
 from axenat.decode.engines import engine_of
 from axenat.decode.translator import Translator
-from axenat.decodings import STUDENT_ENGINES, TEACHER_ENGINES
 from axenat.files import UserError
+from axenat.systems.registry import SYSTEMS, engines_of, settings_of
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -29,7 +29,7 @@ def translator(tmp_path, objective: str, engine: str, **decode) -> Translator:
 
 def made(objective: str, device: torch.device = CPU, **decode):
     network = tiny.model(predicts_length=objective != "left_to_right")
-    return engine_of(network, ObjectiveConfig(name=objective), DecodeConfig(**decode), device)
+    return engine_of(network, settings_of(objective), DecodeConfig(**decode), device)
 
 
 @pytest.mark.parametrize(("objective", "engine"), PAIRS)
@@ -42,9 +42,9 @@ def test_batch_order_and_padding_change_no_translation(tmp_path, objective, engi
         assert [found.words for found in one] == [found.words for found in two] == [found.words for found in three]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("objective", tuple(SYSTEMS))
 def test_every_engine_gives_the_same_translations(tmp_path, objective) -> None:
-    names = TEACHER_ENGINES if objective == "left_to_right" else STUDENT_ENGINES
+    names = engines_of(SYSTEMS[objective])
     one, two = (translator(tmp_path, objective, name).translate(LINES) for name in names)
     assert [found.ids for found in one] == [found.ids for found in two]
     assert [found.score for found in one] == pytest.approx([found.score for found in two], rel=1e-4)
@@ -61,12 +61,12 @@ def test_auto_takes_the_fast_one_where_it_is_installed_and_knows_the_device(monk
 
 def test_on_a_gpu_students_stay_with_torch_and_so_do_teachers_if_ctranslate2_has_no_cuda(monkeypatch) -> None:
     gpu = torch.device("cuda")
-    assert engines._chosen("auto", False, gpu) == "torch"
+    assert engines._chosen("auto", SYSTEMS["masked"], gpu) == "torch"
     for gpus, chosen in ((0, "torch"), (1, "ctranslate2")):
         monkeypatch.setattr("ctranslate2.get_cuda_device_count", lambda gpus=gpus: gpus)
-        assert engines._chosen("auto", True, gpu) == chosen
+        assert engines._chosen("auto", SYSTEMS["left_to_right"], gpu) == chosen
     with pytest.raises(UserError, match="engine onnx cannot use cuda here; choose torch, or --device cpu"):
-        engines._chosen("onnx", False, gpu)
+        engines._chosen("onnx", SYSTEMS["masked"], gpu)
 
 
 @pytest.mark.parametrize(("objective", "engine"), [("left_to_right", "onnx"), ("axe", "ctranslate2")])

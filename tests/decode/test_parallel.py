@@ -62,7 +62,7 @@ def test_asking_for_more_lengths_than_there_are_gives_all_and_never_zero() -> No
 
 @pytest.mark.parametrize(("eos", "expected"), [("keep", [2, 3]), ("drop", [1, 3])])
 def test_without_eos_a_translation_may_have_one_position(eos, expected) -> None:
-    assert length_candidates(logits_for(1, 3), 2, 1.0, 9, shortest(eos)).tolist() == [expected]
+    assert length_candidates(logits_for(1, 3), 2, 1.0, 9, shortest(eos == "drop")).tolist() == [expected]
 
 
 def test_each_sentence_is_repeated_side_by_side() -> None:

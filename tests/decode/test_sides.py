@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 import torch
 
-from axenat.config import OBJECTIVE_NAMES
 from axenat.data.learning import LearntSide, save_all
 from axenat.data.side import Side
 from axenat.data.subwords import count_words, learn
@@ -17,6 +16,7 @@ from axenat.decode.translator import Translator
 from axenat.decode.word_alignment import word_alignments
 from axenat.files import read_yaml, write_yaml
 from axenat.model.transformer import Transformer
+from axenat.systems.registry import SYSTEMS
 from axenat.train.checkpoint import save_tensors, weights_of
 from tests import tiny
 from tests.reference.word_alignment import aligned_slowly
@@ -40,7 +40,7 @@ def runs(tmp_path_factory):
     folder, made = tmp_path_factory.mktemp("runs"), {}
     letters = " ".join(f"{letter}@@ {letter}" for letter in "abcdehlmnorstuwy")
     sides = learnt(SOURCE, letters), learnt(TARGET, "")
-    for name in OBJECTIVE_NAMES:
+    for name in tuple(SYSTEMS):
         run = made[name] = tiny.run_folder(folder / name, name)
         save_all(run, TextSection(source_language="en", target_language="de"), sides, None)
         shape = {"max_positions": POSITIONS, "init_std": 0.5}
@@ -65,7 +65,7 @@ def test_the_source_is_read_by_its_own_files_and_the_target_written_by_its_own(r
     assert [score for best in found for _, score in best] == pytest.approx(scores, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("objective", tuple(SYSTEMS))
 def test_words_of_both_sides_are_aligned(runs, objective) -> None:
     run = Translator(runs[objective], CPU, engine="torch")
     translations = run.translate_words(LINES)

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from axenat.config import OBJECTIVE_NAMES
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD, SPECIALS
 from axenat.decode.inspect import describe_alignment
 from axenat.decode.translator import EMPTY, Translator
 from axenat.files import UserError, read_yaml, write_json, write_yaml
+from axenat.systems.registry import SYSTEMS
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -22,7 +22,7 @@ LINES = [
 ]
 
 
-@pytest.fixture(params=OBJECTIVE_NAMES)
+@pytest.fixture(params=tuple(SYSTEMS))
 def folder(request, tmp_path):
     return tiny.run_folder(tmp_path / "toy", request.param)
 

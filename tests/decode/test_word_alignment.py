@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from axenat.config import OBJECTIVE_NAMES
 from axenat.data.vocab import BLANK, EOS
 from axenat.decode.translator import EMPTY, Translator
 from axenat.decode.word_alignment import word_alignments, word_numbers
 from axenat.model.attention import CrossAttention
+from axenat.systems.registry import SYSTEMS
 from tests import tiny
 from tests.reference.word_alignment import aligned_slowly
 
@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 LINES = ["the old man buys a red car today .", "", "unseen wörds here", "a car", "the woman sees the old man"]
 
 
-@pytest.fixture(params=OBJECTIVE_NAMES)
+@pytest.fixture(params=tuple(SYSTEMS))
 def translator(request, tmp_path) -> Translator:
     return Translator(tiny.run_folder(tmp_path / "toy", request.param), CPU, engine="torch")
 
@@ -29,7 +29,7 @@ def test_every_target_word_has_one_source_word_and_the_batch_is_invisible(transl
         assert word_alignments(translator, [line], [translation]) == [pairs]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("objective", tuple(SYSTEMS))
 @pytest.mark.parametrize("layers", [1, 3, 4])
 def test_a_word_is_aligned_to_the_word_that_its_subwords_look_at_most(tmp_path, objective, layers) -> None:
     folder = tiny.run_folder(tmp_path / "toy", objective, shape={"decoder_layers": layers, "init_std": 0.6}, seed=4)

@@ -1,6 +1,6 @@
 import pytest
 
-from axenat.evaluate.figure_style import FAMILIES, colours_of, to_svg
+from axenat.evaluate.figure_style import colours_of, family_of, to_svg
 from axenat.evaluate.figures import learning_curves, side_slopes, system_bars
 
 
@@ -12,8 +12,8 @@ def test_a_token_that_looks_like_mathematics_is_drawn_as_it_is() -> None:
 
 def test_runs_of_an_objective_take_colours_of_its_family() -> None:
     colours = colours_of({"a": "axe", "b": "masked", "c": "axe", "d": "ctc"})
-    assert colours["a"] == FAMILIES["axe"][0] and colours["c"] == FAMILIES["axe"][1]
-    assert colours["b"] == FAMILIES["masked"][0]
+    assert colours["a"] == family_of("axe")[0] and colours["c"] == family_of("axe")[1]
+    assert colours["b"] == family_of("masked")[0]
     assert set(colours) == {"a", "b", "c", "d"}
 
 

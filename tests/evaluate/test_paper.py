@@ -105,7 +105,7 @@ def test_every_number_stands_under_a_column_of_the_paper(paper: Paper) -> None:
     [
         ({"stated": None}, r"paper\.yaml\.stated must be a mapping"),
         ({"lengths": [{"low": 9, "high": 9, "ce": {}, "axe": {}}]}, r"lengths: high must be >= 10, got 9"),
-        ({"repetitions": [{"system": "ctc", "percent": {}}]}, "system must be one of ce, axe, got 'ctc'"),
+        ({"repetitions": [{"system": "ctc", "percent": {}}]}, "system must be one of base, base_dis"),
         (
             {"length_multiplier": [{"value": 1, "bleu": {"wmt15": 20.0}}]},
             "each column of bleu must be one of wmt14-en-de",

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from axenat.config import OBJECTIVE_NAMES
 from axenat.data.batches import Batch, pad
 from axenat.data.vocab import BLANK, EOS, MASK, PAD
 from axenat.decode.parallel import parallel_decode, shortest
@@ -16,6 +15,7 @@ from axenat.losses.length import length_loss
 from axenat.losses.rows import within
 from axenat.objectives.base import LossSum
 from axenat.objectives.masking import hide_some, predicted, scaled
+from axenat.systems.registry import SYSTEMS
 from tests import tiny
 
 SOURCES, TARGETS = [[6, 7, 8], [9], [6, 6, 6, 6, 7], [8]], [[7, 8], [9, 9, 8, 6, 7], [], [6]]
@@ -43,7 +43,7 @@ def test_a_canvas_moves_as_a_whole() -> None:
     assert all(torch.equal(getattr(again, name), getattr(canvas, name)) for name in ("ids", "lengths", "observed"))
 
 
-@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("name", tuple(SYSTEMS))
 def test_sums_are_the_tensors_behind_the_numbers(name) -> None:
     loss = loss_of(tiny.objective(name), BATCH)
     sums = loss.sums()
@@ -82,7 +82,7 @@ def test_the_objective_hides_as_many_as_it_is_told(name) -> None:
 # normalise
 
 
-@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("name", tuple(SYSTEMS))
 @pytest.mark.parametrize(("observe", "score"), OBSERVE_AND_SCORE)
 def test_sentences_change_the_count_alone(name, observe, score) -> None:
     tokens, sentences = (

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from axenat.config import OBJECTIVE_NAMES
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.axe import axe_loss
 from axenat.losses.cross_entropy import cross_entropy_loss
@@ -14,7 +13,7 @@ from axenat.losses.length import length_loss
 from axenat.losses.rows import within
 from axenat.objectives.base import Canvas, LossSum
 from axenat.objectives.masking import blank_page, hide_some, masked_canvas
-from axenat.objectives.registry import OBJECTIVES
+from axenat.systems.registry import SYSTEMS
 from tests import tiny
 
 BATCH = tiny.batch([[6, 7, 8], [9], [6, 6, 6, 6, 7]], [[7, 8], [9, 9, 8, 6, 7], []])
@@ -40,8 +39,11 @@ def loss_of(objective, batch, canvas: Canvas) -> LossSum:
     return objective.loss(output, batch, canvas)
 
 
-def test_the_registry_and_the_configuration_know_the_same_objectives() -> None:
-    assert tuple(OBJECTIVES) == OBJECTIVE_NAMES
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_code_of_a_system_is_there_and_what_it_predicts_is_what_its_description_counts(name) -> None:
+    assert SYSTEMS[name].name == name
+    made = tiny.objective(name)
+    assert bool(SYSTEMS[name].num_own_parameters(tiny.model_config())) == made.predicts_length
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 99), st.integers(0, 3))
@@ -163,7 +165,7 @@ def test_axe_scores_with_its_loss_and_delta(score) -> None:
         assert 0 <= loss.parts[skipped] <= loss.parts[of] == BATCH.target_lengths.sum()
 
 
-@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("name", tuple(SYSTEMS))
 def test_only_the_total_carries_a_gradient(name) -> None:
     objective = made(name)
     loss = loss_of(objective, BATCH, objective.canvas(BATCH, generator()))
@@ -188,7 +190,7 @@ def test_an_axe_read_out_drops_blanks_and_eos_and_keeps_repeated_tokens() -> Non
     assert read_out([BLANK, EOS]) == []
 
 
-@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("name", tuple(SYSTEMS))
 def test_inputs_are_never_put_out_and_only_axe_may_say_blank(name) -> None:
     banned = made(name).banned
     assert {PAD, BOS, MASK} <= set(banned) and EOS not in banned

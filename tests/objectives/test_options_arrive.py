@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from axenat.config import ObjectiveConfig
 from axenat.data.vocab import BLANK, EOS
 from axenat.objectives.axe import Axe
 from axenat.objectives.registry import objective_of
+from axenat.systems.registry import settings_of
+from axenat.systems.spec import Settings
 from tests import tiny
 from tests.reference.axe import algorithm_1, smoothed_inside
 
@@ -18,7 +19,7 @@ FEWER = {"observe": "none", "train_length_multiplier": 0.5}
 
 def test_the_options_of_axe_are_those_of_the_configuration_field_by_field() -> None:
     for changes in (OPTIONS, {}):
-        config = ObjectiveConfig(name="axe", **changes)
+        config = settings_of("axe", **changes)
         options = Axe(config).options
         for name in ("skip_target_penalty", "label_smoothing", "smoothing", "first_column"):
             assert getattr(options, name) == getattr(config, name)
@@ -30,7 +31,7 @@ def output_of(objective, canvas):
     return model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, objective.causal)
 
 
-def token_loss(config: ObjectiveConfig) -> tuple[float, list[list[list[float]]]]:
+def token_loss(config: Settings) -> tuple[float, list[list[list[float]]]]:
     """The sum, and the log-probabilities of each prediction of each sentence."""
     objective = objective_of(config)
     canvas = objective.canvas(BATCH, torch.Generator().manual_seed(1))
@@ -50,7 +51,7 @@ def test_axe_is_algorithm_1_with_the_options_of_the_configuration(projection) ->
     found = {}
     for name in ("none of the changes", *OPTIONS):
         options = {key: value for key, value in OPTIONS.items() if key != name}
-        config = ObjectiveConfig(name="axe", projection=projection, **FEWER, **options)
+        config = settings_of("axe", projection=projection, **FEWER, **options)
         found[name], rows = token_loss(config)
         share, inside = config.label_smoothing, config.smoothing == "inside"
         expected = 0.0
@@ -67,7 +68,8 @@ def test_axe_is_algorithm_1_with_the_options_of_the_configuration(projection) ->
 @pytest.mark.parametrize("projection", ["fused", "plain"])
 def test_cross_entropy_smooths_by_the_share_of_the_configuration(name, projection) -> None:
     for share in (0.0, 0.25):
-        config = ObjectiveConfig(name=name, observe="none", projection=projection, label_smoothing=share)
+        how = {"projection": projection, "label_smoothing": share}
+        config = settings_of(name, **how, **({"observe": "none"} if name == "masked" else {}))
         found, rows = token_loss(config)
         expected = 0.0
         for row, target in zip(rows, targets(), strict=True):
@@ -83,7 +85,7 @@ def test_only_the_plain_projection_holds_all_logits(name, called, projection, mo
 
     calls, score = [], projected._score
     monkeypatch.setattr(projected, "_score", lambda *words: calls.append(1) or score(*words))
-    token_loss(ObjectiveConfig(name=name, projection=projection))
+    token_loss(settings_of(name, projection=projection))
     assert bool(calls) == called
 
 

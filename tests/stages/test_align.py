@@ -135,7 +135,7 @@ def test_wrong_flags_are_one_sentence_and_exit_code_2(probabilities, tmp_path, c
         ([*given, *pair], "--source and --target go with --model; a file of probabilities holds its own targets"),
         ([*given, "--target", "it"], "--source and --target go with --model"),
         (["--model", str(teacher)], "--model needs --source and --target"),
-        (["--model", str(teacher), *pair], "predicts from left to right"),
+        (["--model", str(teacher), *pair], "is a left_to_right run; an alignment needs a run of masked or axe"),
         (["--model", str(tmp_path / "nowhere"), *pair], "no such folder"),
     ):
         assert cli.main(["align", *arguments]) == 2

@@ -142,7 +142,7 @@ class House:
         plain = as_plain(config)
         decode = plain.pop("decode")
         write_yaml(folder / "config.yaml", {"run": name, **plain, "start_from": start, **LANGUAGES, "joint": False})
-        write_yaml(folder / "decode.yaml", {"run": name, "tuned_key": config.tuned_key, **decode})
+        write_yaml(folder / "decode.yaml", {"run": name, "tuned_key": config.system.decoding.tuned.key, **decode})
 
     def train(self, folder: Path, **flags: Any) -> None:
         ids = {split: self.ids(split) for split in ("train", "valid")}

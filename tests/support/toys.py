@@ -71,7 +71,7 @@ class Toy:
         plain = as_plain(config)
         grids = plain.pop("decode")
         write_yaml(self.run / "config.yaml", {"run": "toy", **plain, **self.languages, "joint": False})
-        write_yaml(self.run / "decode.yaml", {"run": "toy", "tuned_key": config.tuned_key, **grids})
+        write_yaml(self.run / "decode.yaml", {"run": "toy", "tuned_key": config.system.decoding.tuned.key, **grids})
         torch.manual_seed(seed)
         save_tensors(self.run / "model.safetensors", weights_of(model_of(self.run, trained=False)), {})
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from axenat.config import OBJECTIVE_NAMES, TrainConfig
+from axenat.config import TrainConfig
 from axenat.files import UserError, read_lines
+from axenat.systems.registry import SYSTEMS
 from axenat.train.checkpoint import TrainState
 from axenat.train.ranks import Place, Ranks, first_host, place_in
 from axenat.train.steps import micro_batches, steps_from
@@ -32,7 +33,7 @@ def values(run: DemoRun, kind: str, key: str) -> list[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", OBJECTIVE_NAMES)
+@pytest.mark.parametrize("objective", tuple(SYSTEMS))
 def test_two_ranks_train_like_one_process_that_adds_up(data, tmp_path, objective) -> None:
     """Of three micro-batches a step, one rank has two; at the end of an epoch the other may have none at all."""
     train = {"steps": 50, "tokens_per_step": 1152, "tokens_per_batch": 384, "validate_every": 25, "log_every": 10}

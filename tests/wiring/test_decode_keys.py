@@ -13,7 +13,7 @@ from axenat.decode import engines
 from axenat.decode.translator import Translator
 from axenat.files import write_json
 from axenat.records import as_plain, build
-from axenat.study import UNREAD_DECODE_KEYS
+from axenat.systems.registry import SYSTEMS
 from tests import tiny
 from tests.support.wiring import Look, keys_of, looks_at_keys, unnoticed
 
@@ -77,7 +77,8 @@ def look(name: str, see: Any, sees: frozenset[str], started: str, **tries: list[
     return Look(name=name, kind=DecodeConfig, see=see, sees=sees, base={**BASE, "engine": started}, tries=tries)
 
 
-STUDENT, TEACHER = ALL - {*UNREAD_DECODE_KEYS[False]}, ALL - {*UNREAD_DECODE_KEYS[True]}
+COMMON = {"engine", "precision", "tokens_per_batch"}
+STUDENT, TEACHER = (COMMON | {*SYSTEMS[name].decoding.keys} for name in ("masked", "left_to_right"))
 LOOKS = [
     look(
         "student-torch", partial(searched, "masked", "parallel_decode"), STUDENT - {"precision"}, "torch",
@@ -107,11 +108,11 @@ def test_a_key_changes_exactly_what_it_is_about(look, key) -> None:
     look.check(key)
 
 
-@pytest.mark.parametrize(("kind", "causal"), [("student", False), ("teacher", True)])
-def test_every_key_that_a_run_reads_is_noticed_and_no_other(kind, causal) -> None:
+@pytest.mark.parametrize(("kind", "read"), [("student", STUDENT), ("teacher", TEACHER)])
+def test_every_key_that_a_run_reads_is_noticed_and_no_other(kind, read) -> None:
     looks = [look for look in LOOKS if look.name.startswith(kind)]
-    assert unnoticed(DecodeConfig, *looks, apart=UNREAD_DECODE_KEYS[causal]) == []
-    assert not {key for look in looks for key in look.sees} & {*UNREAD_DECODE_KEYS[causal]}
+    assert unnoticed(DecodeConfig, *looks, apart=tuple(ALL - read)) == []
+    assert {key for look in looks for key in look.sees} == read
 
 
 @pytest.mark.parametrize("engine", ["torch", "onnx"])

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = Path(axenat.__file__).parent
 # Records whose keys are asked about here, in tests/wiring.
 ASKED = {
-    "ModelConfig", "ObjectiveConfig", "TrainConfig", "DecodeConfig", "RunConfig", "CorpusConfig", "GrammarConfig",
+    "ModelConfig", "Settings", "TrainConfig", "DecodeConfig", "RunConfig", "CorpusConfig", "GrammarConfig",
     "TextConfig", "CleanConfig", "SubwordsConfig", "DistilConfig", "AnalysisConfig", "Ask", "Site", "Recipe", "Archive",
     "Part", "HeldOut", "Expected", "Steps", "Origin", "Published", "TextSection",
 }  # fmt: skip

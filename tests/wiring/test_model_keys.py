@@ -14,6 +14,7 @@ from axenat.estimates import num_parameters
 from axenat.model import transformer
 from axenat.model.transformer import Transformer
 from axenat.records import as_plain
+from axenat.systems.registry import MASKED
 from tests import tiny
 from tests.support.wiring import Look, looks_at_keys, unnoticed
 
@@ -66,7 +67,7 @@ def recomputed(config: ModelConfig) -> Any:
 
 
 def estimated(config: ModelConfig) -> int:
-    return num_parameters(config, 11, 10, joint=False, predicts_length=True)
+    return num_parameters(MASKED, config, 11, 10, joint=False)
 
 
 SIZES = frozenset({"width", "encoder_layers", "decoder_layers", "hidden", "max_positions"})

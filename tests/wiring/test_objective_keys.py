@@ -2,13 +2,13 @@
 
 import dataclasses
 import tempfile
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from axenat.config import OBJECTIVE_NAMES, ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.decode import engines
 from axenat.decode.inspect import describe_alignment, skip_rates
@@ -18,14 +18,15 @@ from axenat.losses import projected
 from axenat.objectives.base import Canvas, LossSum
 from axenat.objectives.registry import objective_of
 from axenat.records import as_plain
-from axenat.study import UNUSED_KEYS
+from axenat.systems.registry import SYSTEMS, settings_of
+from axenat.systems.spec import Settings
 from tests import tiny
 from tests.support.wiring import Look, keys_of, looks_at_keys, unnoticed
 
 CPU = torch.device("cpu")
 WIDE = {"init_std": 3.0}  # predictions so sure of themselves that AXE skips some, and targets too
 # Penalties and weights that are no neutral element.
-BASE = {"skip_target_penalty": 1.2, "label_smoothing": 0.2, "length_loss_weight": 0.7}
+WEIGHTS = {"skip_target_penalty": 1.2, "label_smoothing": 0.2, "length_loss_weight": 0.7}
 SOURCES = ["the old man buys a car .", "a woman sees .", "today the red car .", "old woman"]
 TARGETS = ["der alte Mann kauft Auto .", "die Frau sieht .", "heute das rotes Auto", "alte Frau"]
 PAIRS = list(zip(SOURCES, TARGETS, strict=True))
@@ -40,7 +41,7 @@ def random_batch() -> Batch:
 BATCH = random_batch()
 
 
-def scored(config: ObjectiveConfig, batch: Batch = BATCH) -> tuple[list[Canvas], LossSum, Any]:
+def scored(config: Settings, batch: Batch = BATCH) -> tuple[list[Canvas], LossSum, Any]:
     """Some canvases, the loss of the last one, and the gradient of what is tied to the output."""
     objective = objective_of(config)
     model = tiny.model(predicts_length=objective.predicts_length, seed=2, **WIDE)
@@ -51,14 +52,14 @@ def scored(config: ObjectiveConfig, batch: Batch = BATCH) -> tuple[list[Canvas],
     return canvases, loss, model
 
 
-def numbers(config: ObjectiveConfig) -> Any:
+def numbers(config: Settings) -> Any:
     canvases, loss, model = scored(config)
     loss.total.backward()
     seen = [[getattr(one, item.name).tolist() for item in dataclasses.fields(one)] for one in canvases]
     return seen, loss.detached(), (model.target_tokens.weight.grad / float(loss.count)).tolist()
 
 
-def is_fused(config: ObjectiveConfig) -> bool:
+def is_fused(config: Settings) -> bool:
     """Is there an operation of losses/projected.py behind the loss?"""
     own = {f"{name}Backward" for name in vars(projected)}
     nodes, seen = [scored(config)[1].total.grad_fn], set()
@@ -70,7 +71,7 @@ def is_fused(config: ObjectiveConfig) -> bool:
     return bool(own & {type(node).__name__ for node in seen})
 
 
-def translator(config: ObjectiveConfig) -> Translator:
+def translator(config: Settings) -> Translator:
     """Of a run's folder whose config.yaml says so."""
     with tempfile.TemporaryDirectory() as folder:
         run = tiny.run_folder(Path(folder) / "run", config.name, seed=2, shape=WIDE, engine="torch")
@@ -79,7 +80,7 @@ def translator(config: ObjectiveConfig) -> Translator:
         return Translator(run, CPU)
 
 
-def decoded(config: ObjectiveConfig) -> Any:
+def decoded(config: Settings) -> Any:
     """What the search of a masked model is given."""
     made, given = translator(config), []
     with pytest.MonkeyPatch.context() as patch:
@@ -88,7 +89,7 @@ def decoded(config: ObjectiveConfig) -> Any:
     return made.objective.banned, given
 
 
-def analysed(config: ObjectiveConfig) -> Any:
+def analysed(config: Settings) -> Any:
     made = translator(config)
     described = [describe_alignment(made, *pair) for pair in PAIRS]
     for one in described:
@@ -96,7 +97,7 @@ def analysed(config: ObjectiveConfig) -> Any:
     return skip_rates(made, SOURCES, TARGETS), described
 
 
-ALL = frozenset(keys_of(ObjectiveConfig))
+ALL = {name: frozenset(keys_of(system.settings)) - {"name"} for name, system in SYSTEMS.items()}
 # So few predictions that targets must be skipped, from the first column of the table on.
 SHORT = {"train_length_multiplier": 0.6}
 SHOWN = frozenset({"score", "most_hidden"})  # what is hidden is scored, if nothing is shown: all
@@ -104,34 +105,44 @@ PROJECTION = frozenset({"projection"})  # changes the last bits alone
 ALIGNED = frozenset({"skip_target_penalty", "first_column", "label_smoothing", "smoothing", "eos", *SHORT})
 
 
+def base_of(name: str) -> dict[str, Any]:
+    return {"name": name, **{key: value for key, value in WEIGHTS.items() if key in ALL[name]}}
+
+
 def training(name: str, projection: str, *, blank: bool = False) -> Look:
-    base = {"name": name, "projection": projection, **BASE}
-    sees, apart = ALL - PROJECTION - {*UNUSED_KEYS[name]}, PROJECTION
+    base = base_of(name) | {"projection": projection}
+    sees, apart = ALL[name] - PROJECTION, PROJECTION | {"name"}
     if blank:
         base |= {"observe": "none", **(SHORT if name == "axe" else {})}
-        sees, apart = sees - SHOWN, apart | ({"name", "observe"} if name == "axe" else frozenset())
+        sees, apart = sees - SHOWN, apart | ({"observe"} if name == "axe" else frozenset())
     elif name == "axe":
         sees, apart = sees - SHORT.keys(), apart | {"first_column"}
     words = f"{name}-{projection}{'-blank' * blank}"
-    return Look(name=words, kind=ObjectiveConfig, see=numbers, sees=sees - apart, base=base, apart=apart)
+    return Look(name=words, kind=SYSTEMS[name].settings, see=numbers, sees=sees - apart, base=base, apart=apart)
 
 
 def fused(name: str) -> Look:
-    base = {"name": name, **BASE}
-    return Look(name=f"{name}-fused", kind=ObjectiveConfig, see=is_fused, sees=PROJECTION, base=base)
+    kind = SYSTEMS[name].settings
+    return Look(
+        name=f"{name}-fused", kind=kind, see=is_fused, sees=PROJECTION, base=base_of(name), apart=frozenset({"name"})
+    )
 
 
 LOOKS = [
-    *(training(name, how) for name in OBJECTIVE_NAMES for how in ("fused", "plain")),
+    *(training(name, how) for name in tuple(SYSTEMS) for how in ("fused", "plain")),
     *(training(name, how, blank=True) for name in ("masked", "axe") for how in ("fused", "plain")),
-    *map(fused, OBJECTIVE_NAMES),
-    Look(
-        name="decoded", kind=ObjectiveConfig, see=decoded, sees=frozenset({"name", "eos"}),
-        base={"name": "masked", **BASE}, tries={"name": ["axe"]}, apart=ALL - {"name", "eos"},
+    *map(fused, tuple(SYSTEMS)),
+    *(
+        Look(
+            name=f"{name}-decoded", kind=SYSTEMS[name].settings, see=decoded, sees=frozenset({"eos"}),
+            base=base_of(name), apart=ALL[name] - {"eos"} | {"name"},
+        )
+        for name in ("masked", "axe")
     ),
     Look(
-        name="analysed", kind=ObjectiveConfig, see=analysed, sees=ALIGNED, apart=ALL - ALIGNED,
-        base={"name": "axe", **BASE, "smoothing": "inside", "observe": "none", **SHORT},
+        name="axe-analysed", kind=SYSTEMS["axe"].settings, see=analysed, sees=ALIGNED,
+        apart=ALL["axe"] - ALIGNED | {"name"},
+        base=base_of("axe") | {"smoothing": "inside", "observe": "none", **SHORT},
     ),
 ]  # fmt: skip
 
@@ -141,8 +152,13 @@ def test_a_key_changes_exactly_what_it_is_about(look, key) -> None:
     look.check(key)
 
 
-@pytest.mark.parametrize("name", OBJECTIVE_NAMES)
-def test_every_key_that_an_objective_reads_is_noticed_and_no_other(name) -> None:
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_key_that_a_system_reads_is_noticed(name) -> None:
     looks = [look for look in LOOKS if look.name.split("-")[0] == name]
-    assert unnoticed(ObjectiveConfig, *looks, apart=UNUSED_KEYS[name]) == []
-    assert not {key for look in looks for key in look.sees} & {*UNUSED_KEYS[name]}
+    assert unnoticed(SYSTEMS[name].settings, *looks, apart=("name",)) == []
+
+
+def test_the_name_chooses_what_is_trained_and_decoded() -> None:
+    trained = [numbers(settings_of(name))[1] for name in SYSTEMS]
+    assert all(one != other for one, other in combinations(trained, 2))
+    assert decoded(settings_of("masked")) != decoded(settings_of("axe"))

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from axenat.config import DecodeConfig, ObjectiveConfig
+from axenat.config import DecodeConfig
 from axenat.data.batches import pad, plan_batches
 from axenat.decode.beam import beam_search
 from axenat.decode.hypothesis import Hypothesis
@@ -18,6 +18,8 @@ from axenat.decode.passes import Passes, TorchPasses
 from axenat.files import UserError
 from axenat.model.transformer import Transformer
 from axenat.objectives.registry import objective_of
+from axenat.systems.registry import engines_of, system_of
+from axenat.systems.spec import Settings, System
 
 
 class Engine(Protocol):
@@ -108,7 +110,7 @@ def batches(sources: Sequence[list[int]], tokens: int) -> Iterator[list[int]]:
 
 def engine_of(
     model: Transformer,
-    trained_with: ObjectiveConfig,
+    trained_with: Settings,
     decode: DecodeConfig,
     device: torch.device,
     *,
@@ -118,8 +120,9 @@ def engine_of(
 
     With `latency`, they work on one batch together where they would else have several at once.
     """
-    objective, least = objective_of(trained_with), shortest(trained_with.eos)
-    name = _chosen(decode.engine, objective.causal, device)
+    objective = objective_of(trained_with)
+    least = shortest(objective.drops_eos)
+    name = _chosen(decode.engine, system_of(trained_with.name), device)
     precision = decode.precision
     if precision == "auto":
         precision = "float16" if device.type == "cuda" else "float32"
@@ -141,13 +144,13 @@ def engine_of(
     return Parallel(name, TorchPasses(model, objective.banned), decode, least, device, precision)
 
 
-def _chosen(engine: str, causal: bool, device: torch.device) -> str:
-    fast, packages = ("ctranslate2", ("ctranslate2",)) if causal else ("onnx", ("onnx", "onnxruntime"))
-    if engine == "torch":
-        return engine
-    if engine not in ("auto", fast):
-        kind = "left_to_right" if causal else "masked"
-        raise UserError(f"decode.engine {engine} does not decode a {kind} model; allowed are auto, torch, {fast}")
+def _chosen(engine: str, system: System, device: torch.device) -> str:
+    if engine not in ("auto", *engines_of(system)):
+        allowed = ", ".join(("auto", *engines_of(system)))
+        raise UserError(f"decode.engine {engine} does not decode a {system.name} model; allowed are {allowed}")
+    if engine == "torch" or not system.engines:
+        return "torch"
+    fast, packages = next(iter(system.engines.items()))
     missing = [package for package in packages if find_spec(package) is None]
     if missing and engine == fast:
         raise UserError(f"decode.engine {engine} needs {missing[0]}; pip install {' '.join(packages)}, or choose torch")

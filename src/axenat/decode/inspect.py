@@ -13,10 +13,12 @@ from axenat.data.vocab import BLANK, EOS
 from axenat.decode.parallel import length_candidates, shortest
 from axenat.decode.translator import Translator
 from axenat.losses.axe import Alignment, Op, axe_align
-from axenat.objectives.masking import blank_page, scaled
+from axenat.objectives.masking import blank_page
 
 TOP = 5
 ROWS = 64  # sentences of a batch
+# How a run is aligned that was trained with another loss.
+UNALIGNED = {"skip_target_penalty": 1.0, "first_column": "paper", "label_smoothing": 0.1, "smoothing": "outside"}
 
 
 def _logits(translator: Translator, sources: list[list[int]], lengths: Tensor) -> Tensor:
@@ -31,20 +33,19 @@ def _logits(translator: Translator, sources: list[list[int]], lengths: Tensor) -
 def aligns(translator: Translator) -> dict[str, Any]:
     """How the run was trained to align: arguments of `axe_align`."""
     objective = translator.folder.run.objective
-    keys = ("skip_target_penalty", "first_column", "label_smoothing", "smoothing")
-    return {key: getattr(objective, key) for key in keys}
+    return {key: getattr(objective, key, default) for key, default in UNALIGNED.items()}
 
 
 def predicted_ids(translator: Translator, ids: list[int]) -> list[int]:
     """A target as the run was trained to predict it: with its <eos>, or without if there is anything else."""
-    drops = translator.folder.run.objective.eos == "drop" and len(ids) > 1 and ids[-1] == EOS
+    drops = translator.objective.drops_eos and len(ids) > 1 and ids[-1] == EOS
     return ids[:-1] if drops else ids
 
 
 def canvas_lengths(translator: Translator, target_lengths: Tensor) -> Tensor:
     """How many predictions there are in training for so many target tokens."""
-    multiplier = translator.folder.run.objective.train_length_multiplier
-    return scaled(target_lengths, multiplier).clamp(max=translator.model.max_positions)
+    lengths = translator.objective.canvas_lengths(target_lengths)
+    return lengths.clamp(max=translator.model.max_positions)
 
 
 @torch.inference_mode()
@@ -148,7 +149,7 @@ def generated_probabilities(translator: Translator, words: str) -> npt.NDArray[n
     source, lengths = (tensor.to(translator.device) for tensor in pad([translator.encode(words)]))
     length_logits = model.encode(source, lengths).length_logits
     assert length_logits is not None
-    least = shortest(translator.folder.run.objective.eos)
+    least = shortest(translator.objective.drops_eos)
     length = length_candidates(length_logits, 1, translator.value, model.max_positions, least)[:, 0]
     probabilities = _logits(translator, [translator.encode(words)], length)[0].softmax(-1)
     allowed = probabilities.clone()

@@ -12,9 +12,9 @@ from axenat.objectives.masking import blank_page, scaled
 SHORTEST = 2  # a token and <eos>
 
 
-def shortest(eos: str) -> int:
+def shortest(drops_eos: bool) -> int:
     """The least length that is tried; without <eos> one token, which for an empty translation is <eos> after all."""
-    return SHORTEST if eos == "keep" else 1
+    return 1 if drops_eos else SHORTEST
 
 
 def length_candidates(

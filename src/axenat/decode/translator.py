@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from axenat.config import LEAST_TUNED, DecodeConfig, RunConfig
+from axenat.config import DecodeConfig, RunConfig
 from axenat.data.side import Side
 from axenat.data.vocab import EOS, Vocab
 from axenat.decode.engines import Engine, engine_of
@@ -99,17 +99,14 @@ class Translator:
         tensors, metadata = load_tensors(weights)
         check_texts(path, metadata)
         self.source, self.target = Side.load(path, "source"), Side.load(path, "target")
+        self.system = self.folder.run.system
         self.objective = objective_of(self.folder.run.objective)
         self.model = new_model(self.folder, self.objective, self.source.vocab, self.target.vocab)
         load_weights(self.model, tensors, weights)
         self.model.to(device).eval()
-        self.tuned_key = self.folder.run.tuned_key
         self.decode = self._settings(path / "decode.yaml", decoding, changes)
-        tuned = path / "tuned.json"
-        self.grid = self.decode.length_penalties if self.objective.causal else self.decode.length_multipliers
+        self.tuned_key, self.grid, self.value = self._tuning(path / "tuned.json")
         self.num_cut = 0  # lines of the last call that were longer than the model's positions
-        # Before tuning, the grid's first value serves.
-        self.value = _tuned_value(tuned, LEAST_TUNED[self.tuned_key]) if tuned.exists() else self.grid[0]
 
     def _settings(self, path: Path, decoding: str | None, changes: dict[str, Any]) -> DecodeConfig:
         values = read_mapping(path)
@@ -118,11 +115,17 @@ class Translator:
         decode = replace(build(DecodeConfig, values, str(path)), **changes)
         if not decoding:
             return decode
-        kind = "beam" if self.objective.causal else "ell"
+        form = self.system.decoding
         decode = decode.named(decoding)
-        if not decoding.startswith(kind):
-            raise UserError(f"{decoding} does not decode a {self.folder.run.objective.name} model; use such as {kind}5")
+        if not form.sizes_in(decoding):
+            raise UserError(f"{decoding} does not decode a {self.system.name} model; use such as {form.example}")
         return decode
+
+    def _tuning(self, path: Path) -> tuple[str, tuple[float, ...], float]:
+        """What is tuned, the values to try, and the one that was chosen. Before tuning, the first value serves."""
+        tuned = self.system.decoding.tuned
+        grid: tuple[float, ...] = getattr(self.decode, tuned.grid)
+        return tuned.key, grid, _tuned_value(path, tuned.least) if path.exists() else grid[0]
 
     @cached_property
     def engine(self) -> Engine:
@@ -131,7 +134,7 @@ class Translator:
 
     def record(self) -> dict[str, Any]:
         """What decodes, and how: a score should tell."""
-        name = self.decode.name(self.objective.causal)
+        name = self.system.decoding.name(self.decode)
         return {"engine": self.engine.name, "precision": self.engine.precision, "decode": name, "value": self.value}
 
     def translate(self, lines: Sequence[str], value: float | None = None) -> list[Translation]:
@@ -162,7 +165,7 @@ class Translator:
             advance()
         if not filled:
             return results
-        asked = 1 if number == 1 else max(self.decode.beam_size, self.decode.num_length_candidates)  # some may be equal
+        asked = 1 if number == 1 else self.system.decoding.width(self.decode)  # some may be equal
         for row, hypotheses in self.engine.decode([sources[i] for i in filled], value, asked):
             results[filled[row]] = self._different([self.text(one) for one in hypotheses])[:number]
             advance()

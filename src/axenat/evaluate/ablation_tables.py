@@ -9,6 +9,7 @@ from axenat.evaluate.study_record import RunRecord, StudyRecord
 from axenat.evaluate.table_parts import caption, chosen_runs, corpus_of, delta, of_ablation, place, tuned, without
 from axenat.evaluate.table_text import Column, Row, Table, mark, number, text
 from axenat.evaluate.tables import SIDE_ORDER
+from axenat.systems.registry import PROPOSED, TEACHERS
 
 INPUTS = {"none": "unobserved", "some": "partially observed"}
 SCORED = {"all": "all tokens", "hidden": "only masks"}
@@ -19,7 +20,7 @@ RAW_BLEU = "Differs from the paper: valid BLEU here is sacreBLEU on plain text, 
 
 def training_objectives(study: StudyRecord) -> Table:
     """The three of section 3.3, compared at the same target side and delta."""
-    axe = [run for run in study.runs if run.objective == "axe" and run.config]
+    axe = [run for run in study.runs if run.objective == PROPOSED.name and run.config]
     runs = [run for run in axe if of_ablation(run) or _is_baseline(run, axe)]
     rows = []
     for run in sorted(runs, key=_order):
@@ -134,7 +135,7 @@ def _published_rates(study: StudyRecord, value: float) -> dict[str, float]:
 
 def length_multiplier(study: StudyRecord) -> Table:
     """One row a run, one column a value: the paper has one column a corpus, but a study may have many runs."""
-    runs = [run for run in study.runs if run.objective != "left_to_right" and not of_ablation(run)]
+    runs = [run for run in study.runs if run.objective not in TEACHERS and not of_ablation(run)]
     found = {run.name: run.tuned for run in runs if run.tuned and run.tuned["key"] == "length_multiplier"}
     rows = [
         _multiplier_row(run, {tried["value"]: tried["bleu"] for tried in record["candidates"]}, record["value"])
@@ -192,7 +193,9 @@ def _published_multiplier_rows(
 def _multiplier_differences(study: StudyRecord, chosen: Sequence[RunRecord]) -> list[dict[str, Any]]:
     """Table 7 is of AXE on distilled data."""
     rows = []
-    for run in (run for run in chosen if run.objective == "axe" and run.target_side == "distilled" and run.tuned):
+    for run in (
+        run for run in chosen if run.objective == PROPOSED.name and run.target_side == "distilled" and run.tuned
+    ):
         column = beside(study, corpus_of(run))
         published = _published_by_multiplier(study, column.name) if column and column.same else {}
         tried = {each["value"]: each["bleu"] for each in (run.tuned or {})["candidates"]}

@@ -9,21 +9,22 @@ from axenat.evaluate.beside_paper import beside, cells, columns, is_shown, notes
 from axenat.evaluate.paper import LengthRow, Values
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
 from axenat.evaluate.table_parts import (
-    SYSTEMS,
     caption,
     chosen_runs,
     corpus_of,
-    label,
+    paper_row,
     place,
     scores_on_test,
     unscored,
     without,
 )
 from axenat.evaluate.table_text import Column, Row, Table, mark, number, text
+from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS, label_of
 
 Bound = tuple[int, int | None]
-TRIO = {"ce": "masked", "axe": "axe", "teacher": "left_to_right"}  # who stands side by side in `lengths`
-PAIR = ("ce", "axe")  # of whom the paper has numbers
+# Of whom the paper has numbers, by the names of its rows.
+PAIR = {system.paper_rows["distilled"]: system.name for system in (BASELINE, PROPOSED)}
+TRIO = {**PAIR, "teacher": TEACHERS[0]}  # who stands side by side in `lengths`
 NEAR = range(-3, 4)  # distances from a token's own position that `confidence` shows
 STATED = (
     "Published: section 5 states about 0.14 at ±1, almost a third of the peak, for CE and sentences of more than 30 "
@@ -37,11 +38,11 @@ def lengths(study: StudyRecord) -> Table:
     chosen = chosen_runs(study)
     buckets = {run.name: _test_buckets(run) for run in chosen}
     rows: list[Row] = []
-    places = list(dict.fromkeys(place(run) for run in chosen if run.objective != "left_to_right"))
+    places = list(dict.fromkeys(place(run) for run in chosen if run.objective not in TEACHERS))
     corpora = [corpus for corpus, _ in places]
     for corpus, side in places:
         here = [run for run in chosen if place(run) == (corpus, side)]
-        for trio in product(_named(here, "masked"), _named(here, "axe"), _teachers(study, chosen, (corpus, side))):
+        for trio in product(*(_named(here, name) for name in PAIR.values()), _teachers(study, chosen, (corpus, side))):
             for row in _length_rows(trio, buckets):
                 rows.append({"corpus": corpus, "target_side": side, **row, **_beside(study, corpus, side, row)})
     rows += _published_lengths(study, corpora)
@@ -64,8 +65,8 @@ def lengths(study: StudyRecord) -> Table:
     )
 
 
-def _named(runs: Sequence[RunRecord], objective: str) -> list[str | None]:
-    return [run.name for run in runs if run.objective == objective] or [None]
+def _named(runs: Sequence[RunRecord], *objectives: str) -> list[str | None]:
+    return [run.name for run in runs if run.objective in objectives] or [None]
 
 
 def _teachers(study: StudyRecord, runs: Sequence[RunRecord], where: tuple[str, str]) -> list[str | None]:
@@ -73,8 +74,8 @@ def _teachers(study: StudyRecord, runs: Sequence[RunRecord], where: tuple[str, s
     of_corpus = [run for run in runs if corpus_of(run) == where[0]]
     known = [run for run in of_corpus if run.name in study.teachers]
     here = [run for run in known or of_corpus if run.target_side == where[1]]
-    beside_students = _named(here, "left_to_right")
-    return beside_students if beside_students[0] else _named(known or of_corpus, "left_to_right")
+    beside_students = _named(here, *TEACHERS)
+    return beside_students if beside_students[0] else _named(known or of_corpus, *TEACHERS)
 
 
 def _test_buckets(run: RunRecord) -> dict[Bound, Record]:
@@ -127,7 +128,7 @@ def _published_lengths(study: StudyRecord, corpora: Sequence[str]) -> list[Row]:
 
 
 def _length_columns(study: StudyRecord, key: str, corpora: Sequence[str]) -> list[Column]:
-    ours = number(label(TRIO[key]), f"{key}_bleu", ".2f")
+    ours = number(label_of(TRIO[key]), f"{key}_bleu", ".2f")
     found = [column for corpus in corpora if (column := beside(study, corpus))]
     if key not in PAIR or not found:
         return [ours]
@@ -142,7 +143,7 @@ def _show_bound(row: Row) -> str:
 
 def confidence(study: StudyRecord) -> Table:
     """Figure 3 as numbers: how much of a token's probability lies beside its own position."""
-    runs = [run for run in chosen_runs(study) if run.objective in SYSTEMS]
+    runs = [run for run in chosen_runs(study) if run.objective not in (*TEACHERS, "unknown")]
     rows = [row for run in runs for row in _confidence_rows(study, run)]
     missing = without("config.yaml", [run.name for run in study.runs if not run.config])
     shown = {row["run"] for row in rows}
@@ -176,7 +177,7 @@ def _confidence_rows(study: StudyRecord, run: RunRecord) -> list[dict[str, Any]]
     for size in (size for size in ("short", "long") if size in found):
         at = dict(zip(found[size]["offsets"], found[size]["probability"], strict=True))
         sides = [at[offset] for offset in (-1, 1) if at.get(offset) is not None]
-        shown = (size, run.objective) == ("long", "masked") and is_shown(study, *place(run))
+        shown = (size, run.objective) == ("long", BASELINE.name) and is_shown(study, *place(run))
         stated = study.paper.confidence if study.paper and shown else None
         rows.append(
             {
@@ -184,7 +185,7 @@ def _confidence_rows(study: StudyRecord, run: RunRecord) -> list[dict[str, Any]]
                 "target_side": run.target_side,
                 "size": size,
                 "num_sentences": found[size]["num_sentences"],
-                "model": label(run.objective),
+                "model": label_of(run.objective),
                 **{f"at_{offset}": at.get(offset) for offset in NEAR},
                 "neighbour_to_peak": fmean(sides) / at[0] if sides and at.get(0) else None,
                 "published": stated.ce_neighbour if stated else None,
@@ -202,9 +203,9 @@ def repetitions(study: StudyRecord) -> Table:
     rows = []
     for score in scores:
         shown = score["chosen"] and is_shown(study, score["corpus"], score["target_side"])
-        values = _published_repetition(study, score["objective"]) if shown else {}
+        values = _published_repetition(study, score["objective"], score["target_side"]) if shown else {}
         published = cells(study, score["corpus"], values, score.get("repetition"), scale=0.01)
-        rows.append({**{key: score.get(key) for key in keys}, "model": label(score["objective"]), **published})
+        rows.append({**{key: score.get(key) for key in keys}, "model": label_of(score["objective"]), **published})
     corpora = [score["corpus"] for score in scores]
     return Table(
         title="Repetitions",
@@ -224,6 +225,6 @@ def repetitions(study: StudyRecord) -> Table:
     )
 
 
-def _published_repetition(study: StudyRecord, objective: str) -> Values:
+def _published_repetition(study: StudyRecord, objective: str, side: str) -> Values:
     rows = study.paper.repetitions if study.paper else ()
-    return next((row.percent for row in rows if row.system == SYSTEMS.get(objective)), {})
+    return next((row.percent for row in rows if row.system == paper_row(objective, side)), {})

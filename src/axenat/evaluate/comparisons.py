@@ -8,6 +8,7 @@ from axenat.evaluate.bleu import bleu_counts
 from axenat.evaluate.seeds import may_be_paired
 from axenat.evaluate.significance import both_tests, p_value_of_shares
 from axenat.files import UserError
+from axenat.systems.registry import BASELINE, PROPOSED
 
 Score = Mapping[str, Any]
 # What a file must hold to be a score or the choice of a grid.
@@ -34,10 +35,10 @@ def pairs_to_compare(scores: Sequence[Score]) -> Iterator[tuple[Score, Score]]:
     """Each chosen AXE run with the cross-entropy run of the same corpus, target side, split and decoding, and seed."""
     same = ("corpus", "target_side", "split", "decode")
     for a in scores:
-        if a["objective"] != "axe" or not a["chosen"]:
+        if a["objective"] != PROPOSED.name or not a["chosen"]:
             continue
         for b in scores:
-            if b["objective"] != "masked" or not b["chosen"] or not may_be_paired(a, b):
+            if b["objective"] != BASELINE.name or not b["chosen"] or not may_be_paired(a, b):
                 continue
             if all(a[key] == b[key] for key in same):
                 yield a, b

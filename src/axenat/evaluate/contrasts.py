@@ -6,14 +6,15 @@ from axenat.evaluate.comparisons import pairs_to_compare
 from axenat.evaluate.seeds import group_of
 from axenat.evaluate.study_record import Record, StudyRecord
 from axenat.evaluate.table_parts import place as place_of
-from axenat.evaluate.tables import OBJECTIVE_LABELS
+from axenat.systems.registry import BASELINE, PROPOSED, label_of
 
 Place = tuple[str, str]  # corpus and target side
+COMPARED = (BASELINE.name, PROPOSED.name)
 
 
 def places(study: StudyRecord) -> list[Place]:
     """Where the study trains students, in its own order."""
-    students = [run for run in study.runs if run.objective in ("masked", "axe")]
+    students = [run for run in study.runs if run.objective in COMPARED]
     return list(dict.fromkeys(map(place_of, students)))
 
 
@@ -45,7 +46,7 @@ def all_pairs(study: StudyRecord) -> list[tuple[Record, Record]]:
     return [pair for place in places(study) for pair in pairs(study, place)]
 
 
-def unscored(study: StudyRecord, place: Place, objectives: Sequence[str] = ("masked", "axe")) -> str:
+def unscored(study: StudyRecord, place: Place, objectives: Sequence[str] = COMPARED) -> str:
     """Why one of these objectives has no score there; empty if all have."""
     return "; ".join(
         _why_none(study, place, objective) for objective in objectives if not representatives(study, place, objective)
@@ -53,7 +54,7 @@ def unscored(study: StudyRecord, place: Place, objectives: Sequence[str] = ("mas
 
 
 def _why_none(study: StudyRecord, place: Place, objective: str) -> str:
-    label = OBJECTIVE_LABELS.get(objective, objective)
+    label = label_of(objective)
     runs = [run.name for run in study.runs if place_of(run) == place and run.objective == objective]
     unknown = [run.name for run in study.runs if not run.config]
     if runs:

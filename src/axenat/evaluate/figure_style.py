@@ -12,6 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from axenat.files import atomic, write_text
+from axenat.systems.registry import SYSTEMS
 
 # Neutral colours change with the page (see `for_page`), the others are legible on white and on near black.
 INK, SOFT, GRID, PAPER = "#24292f", "#6b7280", "#dde1e6", "#fefefe"
@@ -24,8 +25,17 @@ BLUE, RED, GREEN, AMBER, PURPLE, SKY, BROWN = (
     "#4fb3e0",
     "#8f6b4a",
 )
-# Runs of one objective are of one family, in all figures; the first is its own colour.
-FAMILIES = {"left_to_right": (GREEN, BROWN), "masked": (BLUE, SKY), "axe": (RED, AMBER, PURPLE, BROWN, SOFT)}
+# What systems call their colours.
+PALETTE = {
+    "blue": BLUE,
+    "red": RED,
+    "green": GREEN,
+    "amber": AMBER,
+    "purple": PURPLE,
+    "sky": SKY,
+    "brown": BROWN,
+    "soft": SOFT,
+}
 PAGE_COLOURS = {INK: "var(--ink)", SOFT: "var(--soft)", GRID: "var(--grid)", PAPER: "var(--paper)"}
 
 STYLE: Any = {
@@ -60,12 +70,21 @@ STYLE: Any = {
 }
 
 
+def family_of(objective: str) -> tuple[str, ...]:
+    """Runs of one system have colours of one family in all figures. The first is the system's own."""
+    return tuple(PALETTE[name] for name in SYSTEMS[objective].colours) if objective in SYSTEMS else (SOFT,)
+
+
+def colour_of(objective: str) -> str:
+    return family_of(objective)[0]
+
+
 def colours_of(objectives: Mapping[str, str]) -> dict[str, str]:
     """A colour for each run, given the objective of each."""
     colours: dict[str, str] = {}
     seen: Counter[str] = Counter()
     for run, objective in objectives.items():
-        family = FAMILIES.get(objective, (SOFT,))
+        family = family_of(objective)
         colours[run] = family[seen[objective] % len(family)]
         seen[objective] += 1
     return colours

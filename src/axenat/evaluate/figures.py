@@ -9,17 +9,17 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from axenat.evaluate.figure_style import (
     BLUE,
-    FAMILIES,
     GREEN,
     INK,
     PAPER,
     RED,
     SOFT,
+    colour_of,
     colours_of,
     house_style,
     new_figure,
 )
-from axenat.evaluate.tables import OBJECTIVE_LABELS
+from axenat.systems.registry import BASELINE, PROPOSED, label_of
 
 MAX_POINTS = 400  # of one curve; more cannot be seen and would only fatten the page
 
@@ -35,8 +35,8 @@ def system_bars(
         for group, scores in enumerate(groups.values()):
             for place, score in enumerate(scores):
                 at = group + (place - (len(scores) - 1) / 2) * width
-                colour = FAMILIES.get(score["objective"], (SOFT,))[0]
-                label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
+                colour = colour_of(score["objective"])
+                label = label_of(score["objective"])
                 axes.bar(at, score["bleu"], width * 0.9, color=colour, label=label)
                 axes.errorbar(at, score["bleu"], _whiskers(score), color=INK, linewidth=1, capsize=3)
                 axes.annotate(
@@ -58,9 +58,9 @@ def side_slopes(lines: Mapping[str, Mapping[str, Mapping[str, Any]]], title: str
         axes = figure.subplots()
         for objective, sides in lines.items():
             points = [(place, sides[side]) for place, side in enumerate(("raw", "distilled")) if side in sides]
-            colour = FAMILIES.get(objective, (SOFT,))[0]
+            colour = colour_of(objective)
             heights = [score["bleu"] for _, score in points]
-            label = OBJECTIVE_LABELS.get(objective, objective)
+            label = label_of(objective)
             axes.plot([place for place, _ in points], heights, color=colour, marker="o", label=label)
             for place, score in points:
                 axes.errorbar(place, score["bleu"], _whiskers(score), color=colour, linewidth=1, capsize=3)
@@ -201,7 +201,7 @@ def repetition_bars(scores: Sequence[Mapping[str, Any]], title: str) -> Figure:
         figure = new_figure(height=1.1 + 0.3 * len(scores))
         axes = figure.subplots()
         rates = [score["repetition"] for score in scores]
-        colours = [FAMILIES.get(score["objective"], (SOFT,))[0] for score in scores]
+        colours = [colour_of(score["objective"]) for score in scores]
         bars = axes.barh([score["run"] for score in scores], rates, 0.68, color=colours)
         axes.bar_label(bars, [f"{rate:.2%}" for rate in rates], fontsize=8.5, padding=3, color=INK)
         axes.invert_yaxis()
@@ -218,14 +218,14 @@ def confidence_curves(cross_entropy: Mapping[str, Any], axe: Mapping[str, Any], 
     with house_style():
         figure = new_figure()
         axes = figure.subplots()
-        for label, curve, colour, dashes in (("CE", cross_entropy, BLUE, "--"), ("AXE", axe, RED, "-")):
+        for system, curve, dashes in ((BASELINE, cross_entropy, "--"), (PROPOSED, axe, "-")):
             pairs = [p for p in zip(curve["offsets"], curve["probability"], strict=True) if p[1] is not None]
-            name = f"{label} ({curve['num_sentences']} sentences)"
+            name = f"{system.label} ({curve['num_sentences']} sentences)"
             axes.plot(
                 [p[0] for p in pairs],
                 [p[1] for p in pairs],
                 dashes,
-                color=colour,
+                color=colour_of(system.name),
                 marker="o",
                 markersize=3.5,
                 label=name,

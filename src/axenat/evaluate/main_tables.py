@@ -8,27 +8,22 @@ from axenat.evaluate.beside_paper import beside, cells, columns, likewise, notes
 from axenat.evaluate.paper import SystemRow, Values
 from axenat.evaluate.seeds import may_be_paired
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import SYSTEMS, caption, chosen_on_test, label, unscored
+from axenat.evaluate.table_parts import caption, chosen_on_test, paper_row, unscored
 from axenat.evaluate.table_text import Table, interval, number, text
+from axenat.systems.registry import BASELINE, PROPOSED, SYSTEMS, TEACHERS, label_of
 
 SIDES = ("raw", "distilled")
-# What a study may have of Table 3, where nobody gave the paper's numbers.
-UNPUBLISHED = (
-    SystemRow(system="base", label="Transformer", iterations="N", bleu={}),
-    SystemRow(system="base_distilled", label="+ Knowledge Distillation", iterations="N", bleu={}),
-    SystemRow(system="ce", label="Cross Entropy CMLM", bleu={}),
-    SystemRow(system="axe", label="AXE CMLM", bleu={}),
-)
+COMPARED = (BASELINE.name, PROPOSED.name)
 
 
 def axe_against_ce(study: StudyRecord) -> Table:
     """Both objectives of each corpus and target side, one row a run; the paper has distilled data only."""
-    scores = [score for score in chosen_on_test(study) if score["objective"] in SYSTEMS]
+    scores = [score for score in chosen_on_test(study) if score["objective"] in COMPARED]
     rows = []
     for score in scores:
-        values = published_bleu(study, "axe_against_ce", system=SYSTEMS[score["objective"]])
+        values = published_bleu(study, "axe_against_ce", system=_row_of(score))
         row = {key: score.get(key) for key in ("corpus", "target_side", "run", "bleu", "bleu_low", "bleu_high")}
-        row |= {"model": label(score["objective"]), "gain": _above_ce(score, scores)}
+        row |= {"model": label_of(score["objective"]), "gain": _above_ce(score, scores)}
         rows.append(row | _beside(study, score, values if score["target_side"] == "distilled" else {}))
     return Table(
         title="AXE against cross entropy",
@@ -51,14 +46,17 @@ def axe_against_ce(study: StudyRecord) -> Table:
 def _above_ce(score: Record, scores: Sequence[Record]) -> float | None:
     """Of an AXE run, over the cross entropy run of the same corpus, target side and decoding, and seed if several."""
     same = ("corpus", "target_side", "decode")
-    others = [other for other in scores if other["objective"] == "masked" and all(other[k] == score[k] for k in same)]
+    others = [
+        other for other in scores if other["objective"] == BASELINE.name and all(other[k] == score[k] for k in same)
+    ]
     if len(others) > 1:
         others = [other for other in others if other.get("seed") == score.get("seed")]
-    return score["bleu"] - others[0]["bleu"] if score["objective"] == "axe" and len(others) == 1 else None
+    return score["bleu"] - others[0]["bleu"] if score["objective"] == PROPOSED.name and len(others) == 1 else None
 
 
 def _published_gains(study: StudyRecord, corpora: Sequence[str]) -> list[str]:
-    ce, axe = (published_bleu(study, "axe_against_ce", system=system) for system in ("ce", "axe"))
+    rows = (paper_row(name, "distilled") for name in COMPARED)
+    ce, axe = (published_bleu(study, "axe_against_ce", system=row) for row in rows)
     found = {column.name: column for corpus in corpora if (column := beside(study, corpus))}
     return [
         f"Published: AXE is {axe[name] - ce[name]:.2f} BLEU above CE on {column.title}, on distilled data."
@@ -67,14 +65,15 @@ def _published_gains(study: StudyRecord, corpora: Sequence[str]) -> list[str]:
 
 
 def systems(study: StudyRecord) -> Table:
-    """The paper's rows in its order, published; our run beside each that we have."""
+    """The paper's rows in its order, published, each with our run of the same system. Systems of our own follow."""
     scores = chosen_on_test(study)
-    rows = [
-        {"corpus": corpus, **row}
-        for corpus in _corpora(scores)
-        for published in (study.paper.systems if study.paper else UNPUBLISHED)
-        for row in _system_rows(study, published, [score for score in scores if score["corpus"] == corpus], corpus)
-    ]
+    rows = []
+    for corpus in _corpora(scores):
+        here = [score for score in scores if score["corpus"] == corpus]
+        for published in study.paper.systems if study.paper else _unpublished():
+            ours = [score for score in here if _is_system(study, score, published, here)]
+            rows += [{"corpus": corpus, **row} for row in _published_rows(study, published, ours, corpus)]
+        rows += [{"corpus": corpus, **_own_row(study, score)} for score in here if _row_of(score) is None]
     return Table(
         title="Beside other systems",
         caption=caption(study, "BLEU on test; rows with a citation are published by others", "systems", scores),
@@ -92,36 +91,68 @@ def systems(study: StudyRecord) -> Table:
     )
 
 
-def _system_rows(
-    study: StudyRecord, published: SystemRow, scores: Sequence[Record], corpus: str
-) -> list[dict[str, Any]]:
-    ours = [score for score in scores if _is_system(study, score, published.system, scores)] or [{}]
-    name = f"{published.label}, {published.citation}" if published.citation else published.label
-    if not ours[0] and not published.bleu:
-        return []
-    about = {"model": name if ours[0] else f"{name}, published", "iterations": published.iterations}
+def _unpublished() -> list[SystemRow]:
+    """The rows that a study may have of Table 3, where nobody gave the paper's numbers."""
+    sides = [(system, side, row) for system in SYSTEMS.values() for side, row in system.paper_rows.items()]
     return [
-        {
-            **about,
-            **{key: score.get(key) for key in ("run", "bleu", "bleu_low", "bleu_high")},
-            **(_beside(study, score, published.bleu) if score else cells(study, corpus, published.bleu, None)),
-        }
-        for score in ours
+        SystemRow(
+            system=row,
+            target_side=side,
+            label=f"{system.label}, {side} targets",
+            iterations=_iterations(system.name),
+            bleu={},
+        )
+        for system, side, row in sides
+        if side == "distilled" or system.paper_rows.get("distilled") != row
     ]
 
 
-def _is_system(study: StudyRecord, score: Record, system: str | None, scores: Sequence[Record]) -> bool:
-    """Students of Table 3 are trained on distilled data; its transformer is of their size, as a teacher need not be."""
-    if score["objective"] in SYSTEMS:
-        return SYSTEMS[score["objective"]] == system and score["target_side"] == "distilled"
-    named = "base" if score["target_side"] == "raw" else "base_distilled"
-    return named == system and _is_of_paper(study, score, scores)
+def _iterations(objective: str) -> str:
+    """Of the decoder, for one translation: as many as tokens, or one."""
+    return "N" if objective in TEACHERS else "1"
+
+
+def _published_rows(
+    study: StudyRecord, published: SystemRow, ours: Sequence[Record], corpus: str
+) -> list[dict[str, Any]]:
+    name = f"{published.label}, {published.citation}" if published.citation else published.label
+    if not ours and not published.bleu:
+        return []
+    about = {"model": name if ours else f"{name}, published", "iterations": published.iterations}
+    if not ours:
+        empty = dict.fromkeys(("run", "bleu", "bleu_low", "bleu_high"))
+        return [{**about, **empty, **cells(study, corpus, published.bleu, None)}]
+    return [{**about, **_measured(score), **_beside(study, score, published.bleu)} for score in ours]
+
+
+def _measured(score: Record) -> dict[str, Any]:
+    return {key: score.get(key) for key in ("run", "bleu", "bleu_low", "bleu_high")}
+
+
+def _row_of(score: Record) -> str | None:
+    return paper_row(score["objective"], score["target_side"])
+
+
+def _is_system(study: StudyRecord, score: Record, row: SystemRow, scores: Sequence[Record]) -> bool:
+    """A system stands in no other system's row, and on the side of train that the row is about."""
+    same = row.system is not None and _row_of(score) == row.system
+    return same and score["target_side"] == (row.target_side or "distilled") and _is_of_paper(study, score, scores)
+
+
+def _own_row(study: StudyRecord, score: Record) -> dict[str, Any]:
+    sided = f"{label_of(score['objective'])}, {score['target_side']} targets"
+    return {
+        "model": sided,
+        "iterations": _iterations(score["objective"]),
+        **_measured(score),
+        **_beside(study, score, {}),
+    }
 
 
 def _is_of_paper(study: StudyRecord, score: Record, scores: Sequence[Record]) -> bool:
     """The transformer of the paper's tables is of its students' size."""
-    students = [_model(study, other) for other in scores if other["objective"] in SYSTEMS]
-    return score["objective"] in SYSTEMS or not students or _model(study, score) in students
+    students = [_model(study, other) for other in scores if other["objective"] not in TEACHERS]
+    return score["objective"] not in TEACHERS or not students or _model(study, score) in students
 
 
 def _model(study: StudyRecord, score: Record) -> Any:
@@ -139,7 +170,7 @@ def target_sides(study: StudyRecord) -> Table:
         for pair in product(*([score for score in same if score["target_side"] == side] or [{}] for side in SIDES)):
             if all(pair) and not may_be_paired(*pair):
                 continue
-            row: dict[str, Any] = {"corpus": corpus, "model": label(objective)}
+            row: dict[str, Any] = {"corpus": corpus, "model": label_of(objective)}
             for side, score in zip(SIDES, pair, strict=True):
                 row |= {f"{side}_{key}": score.get(key) for key in ("run", "bleu", "bleu_low", "bleu_high")}
                 values = _published_on(study, objective, side) if _is_of_paper(study, same[0], scores) else {}
@@ -164,12 +195,14 @@ def target_sides(study: StudyRecord) -> Table:
 
 def _published_on(study: StudyRecord, objective: str, side: str) -> Values:
     """Table 4 has raw data; what the same systems reach on distilled data is in Tables 2 and 3."""
-    if objective == "left_to_right":
-        return published_bleu(study, "systems", system="base" if side == "raw" else "base_distilled")
-    system = SYSTEMS.get(objective)
-    if side == "raw":
-        return published_bleu(study, "target_sides", system=system, target_side=side)
-    return published_bleu(study, "axe_against_ce", system=system)
+    row = paper_row(objective, side)
+    if row is None:
+        return {}
+    if objective in COMPARED and side == "distilled":
+        return published_bleu(study, "axe_against_ce", system=row)
+    if objective in TEACHERS:
+        return published_bleu(study, "systems", system=row)
+    return published_bleu(study, "target_sides", system=row, target_side=side)
 
 
 def _others_on_raw(study: StudyRecord, corpus: str) -> list[dict[str, Any]]:

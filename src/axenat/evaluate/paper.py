@@ -7,10 +7,12 @@ from pathlib import Path
 from axenat.config import PAPER_COLUMNS
 from axenat.files import read_yaml
 from axenat.records import ConfigError, at_least, build, one_of
+from axenat.systems.registry import SYSTEMS
 
 Values = Mapping[str, float]  # by column
 CONVENTIONS = ("tokenised", "sacrebleu")
-SYSTEMS = ("ce", "axe", "base", "base_distilled")  # those of which a study may have runs of its own
+# The rows of which a study may have runs of its own.
+OURS = tuple(dict.fromkeys(row for system in SYSTEMS.values() for row in system.paper_rows.values()))
 
 
 def _percentages(where: str, values: Values) -> None:
@@ -46,7 +48,7 @@ class SystemRow:
 
     def __post_init__(self) -> None:
         if self.system is not None:
-            one_of("system", self.system, SYSTEMS)
+            one_of("system", self.system, OURS)
         if self.target_side is not None:
             one_of("target_side", self.target_side, ("raw", "distilled"))
         _percentages("bleu", self.bleu)
@@ -89,8 +91,8 @@ class LengthRow:
         at_least("low", self.low, 1)
         if self.high is not None:
             at_least("high", self.high, self.low + 1)
-        for name in ("ce", "axe"):
-            _percentages(name, getattr(self, name))
+        for item in fields(self)[2:]:
+            _percentages(item.name, getattr(self, item.name))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +101,7 @@ class RepetitionRow:
     percent: dict[str, float]
 
     def __post_init__(self) -> None:
-        one_of("system", self.system, ("ce", "axe"))
+        one_of("system", self.system, OURS)
         _percentages("percent", self.percent)
 
 

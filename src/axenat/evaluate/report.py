@@ -19,8 +19,9 @@ from axenat.evaluate.report_items import Item, ShownFigure, ShownTable, items
 from axenat.evaluate.reproduction import Departure, differences
 from axenat.evaluate.stage_graph import stage_graph
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, by_split, comparison_line, signatures, to_html
+from axenat.evaluate.tables import NOTHING, by_split, comparison_line, signatures, to_html
 from axenat.evaluate.verdicts import verdicts
+from axenat.systems.registry import PROPOSED, label_of
 
 MAX_EXAMPLES = 8  # of each corpus
 CLOCK = "speed"  # the table of what a clock said
@@ -144,7 +145,7 @@ def _for_script(value: Any) -> str:
 def alignments(study: StudyRecord) -> list[dict[str, Any]]:
     """All alignments of the AXE runs that stand beside cross entropy, or else of any, with lines to draw."""
     runs = dict.fromkeys(axe["run"] for axe, _ in all_pairs(study)) or dict.fromkeys(
-        run.name for run in study.runs if run.objective == "axe"
+        run.name for run in study.runs if run.objective == PROPOSED.name
     )
     return [
         {"run": run, "record": record, "rows": max(len(record["targets"]), len(record["predictions"])),
@@ -163,7 +164,7 @@ def examples_side_by_side(study: StudyRecord) -> list[dict[str, Any]]:
         analysis = study.run(score["run"]).analysis()
         if not analysis:
             continue
-        label = OBJECTIVE_LABELS.get(score["objective"], score["objective"])
+        label = label_of(score["objective"])
         for line, example in enumerate((analysis.get("examples") or ())[:MAX_EXAMPLES]):
             entry = by_line.setdefault((score["corpus"], line), {**example, "corpus": score["corpus"], "outputs": []})
             words = example["hypothesis"].split()

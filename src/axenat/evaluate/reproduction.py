@@ -12,6 +12,7 @@ from typing import Any
 
 from axenat.evaluate.study_record import Record, RunRecord
 from axenat.presets import PRESETS
+from axenat.systems.registry import TEACHERS
 
 MARK = "Differs from " + "the paper:"  # in two parts, or this line would be found too
 SECTIONS = ("model", "objective", "train", "decode")
@@ -109,7 +110,7 @@ def differences(runs: Sequence[RunRecord]) -> list[Difference]:
 def _from_preset(run: RunRecord) -> dict[tuple[str, str], str]:
     """(Key, the paper's value): the run's. Students are of size base, teachers of either; all start at random."""
     settings = {**(run.config or {}), "decode": run.decode or {}}
-    names = ("base", "large") if run.objective == "left_to_right" else ("base",)
+    names = ("base", "large") if run.objective in TEACHERS else ("base",)
     start = settings.get("start_from")
     first = {("start_from", "random weights"): f"weights of {start}"} if start else {}
     return first | min((_compared(settings, PRESETS[name]) for name in names), key=len)

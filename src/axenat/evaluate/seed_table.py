@@ -3,7 +3,8 @@
 from axenat.evaluate.seeds import over_seeds
 from axenat.evaluate.study_record import StudyRecord
 from axenat.evaluate.table_text import Column, Row, Table, number, text
-from axenat.evaluate.tables import NOTHING, OBJECTIVE_LABELS, signatures
+from axenat.evaluate.tables import NOTHING, signatures
+from axenat.systems.registry import label_of
 
 COLUMNS = (
     ("BLEU", "bleu", ".2f"),
@@ -19,7 +20,7 @@ def seeds(study: StudyRecord) -> Table:
     rows = [
         {
             **record,
-            "model": OBJECTIVE_LABELS.get(record["objective"], record["objective"]),
+            "model": label_of(record["objective"]),
             "runs": " ".join(record["runs"]),
         }
         for record in over_seeds(study.decodings or study.scores)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import label, without
+from axenat.evaluate.table_parts import without
 from axenat.evaluate.table_text import Table, number, text
+from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS, label_of
 
 TRAINING_NOTE = (
     "Training: medians of what was logged, in jobs of their own, at other times and perhaps beside other work; "
@@ -57,10 +58,14 @@ def _row(
         "precision", "sentences_per_second", "latency_milliseconds",
     )  # fmt: skip
     time = _time_to_ce(trained, training)
-    stated = study.paper.stated.training_time_axe_to_ce if study.paper and trained.get("objective") == "axe" else None
+    stated = (
+        study.paper.stated.training_time_axe_to_ce
+        if study.paper and trained.get("objective") == PROPOSED.name
+        else None
+    )
     return {
         **{key: known.get(key) for key in keys},
-        "objective": label(known.get("objective", "unknown")),
+        "objective": label_of(known.get("objective", "unknown")),
         "time_to_ce": time,
         "published": stated,
         **_to_teacher(decoded, [record for record in decoding if record["corpus"] == decoded.get("corpus")]),
@@ -70,10 +75,10 @@ def _row(
 def _time_to_ce(trained: Record, training: dict[str, Record]) -> float | None:
     """Time of a step beside that of the first cross entropy run of the same shape."""
     same = ("corpus", "target_side", "model", "tokens_per_step")
-    if trained.get("objective") != "axe" or not trained.get("step_milliseconds"):
+    if trained.get("objective") in (None, BASELINE.name, *TEACHERS) or not trained.get("step_milliseconds"):
         return None
     for other in training.values():
-        is_ce = other["objective"] == "masked" and all(other[key] == trained[key] for key in same)
+        is_ce = other["objective"] == BASELINE.name and all(other[key] == trained[key] for key in same)
         if is_ce and other.get("step_milliseconds"):
             return float(trained["step_milliseconds"] / other["step_milliseconds"])
     return None
@@ -81,7 +86,7 @@ def _time_to_ce(trained: Record, training: dict[str, Record]) -> float | None:
 
 def _to_teacher(decoded: Record, decoding: Sequence[Record]) -> dict[str, float | None]:
     """How many times as fast; the teacher's own decoding stands first among its own."""
-    teacher = next((record for record in decoding if record["objective"] == "left_to_right"), None)
+    teacher = next((record for record in decoding if record["objective"] in TEACHERS), None)
     if teacher is None or not decoded:
         return {"batches_to_teacher": None, "alone_to_teacher": None}
     return {

@@ -21,7 +21,7 @@ from axenat.evaluate.figures import (
     tuning_curves,
 )
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.tables import OBJECTIVE_LABELS
+from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS, label_of
 
 Found = Iterator[Figure | str]  # panels, and sentences about what is missing
 
@@ -60,13 +60,14 @@ def _axe_against_ce(study: StudyRecord) -> Found:
     for corpus in dict.fromkeys(corpus for corpus, _ in places(study)):
         groups = {
             f"{side} targets": [
-                *representatives(study, (corpus, side), "masked"), *representatives(study, (corpus, side), "axe")
+                *representatives(study, (corpus, side), BASELINE.name),
+                *representatives(study, (corpus, side), PROPOSED.name),
             ]
             for of, side in places(study)
             if of == corpus
         }  # fmt: skip
         groups = {label: scores for label, scores in groups.items() if scores}
-        teachers = representatives(study, (corpus, "raw"), "left_to_right")
+        teachers = [score for name in TEACHERS for score in representatives(study, (corpus, "raw"), name)]
         if groups:
             yield system_bars(groups, teachers[0] if teachers else None, f"AXE against CE, {corpus}")
 
@@ -74,7 +75,7 @@ def _axe_against_ce(study: StudyRecord) -> Found:
 def _target_sides(study: StudyRecord) -> Found:
     for corpus in dict.fromkeys(corpus for corpus, _ in places(study)):
         lines: dict[str, dict[str, Record]] = {}
-        for objective in ("masked", "axe"):
+        for objective in (BASELINE.name, PROPOSED.name):
             for side in ("raw", "distilled"):
                 for score in representatives(study, (corpus, side), objective)[:1]:
                     lines.setdefault(objective, {})[side] = score
@@ -115,7 +116,7 @@ def _lengths(study: StudyRecord) -> Found:
         for axe, cross_entropy in pairs(study, place):
             yield from _missing(unanalysed(study, (cross_entropy, axe), "buckets"))
             labelled: dict[str, Sequence[Record]] = {}
-            for label, score in (("CE", cross_entropy), ("AXE", axe)):
+            for label, score in ((BASELINE.label, cross_entropy), (PROPOSED.label, axe)):
                 analysis = study.run(score["run"]).analysis() or {}
                 labelled[f"{label} ({score['run']})"] = analysis.get("buckets") or ()
             if all(any(bucket["num_sentences"] for bucket in buckets) for buckets in labelled.values()):
@@ -153,13 +154,13 @@ def _training(study: StudyRecord) -> Found:
             groups.setdefault((run.objective, run.target_side), {})[run.name] = run.history
     yield from _missing(_without("history.jsonl", [run.name for run in study.runs if not run.history]))
     for (objective, side), histories in groups.items():
-        label = OBJECTIVE_LABELS.get(objective, objective)
+        label = label_of(objective)
         yield learning_curves(histories, study.objectives(), f"{label}, {side} targets")
 
 
 def _alignment(study: StudyRecord) -> Found:
     runs = dict.fromkeys(axe["run"] for axe, _ in all_pairs(study)) or dict.fromkeys(
-        score["run"] for score in study.shown() if score["objective"] == "axe"
+        score["run"] for score in study.shown() if score["objective"] == PROPOSED.name
     )
     for run in runs:
         alignments = study.run(run).alignments()

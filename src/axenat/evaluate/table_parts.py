@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from axenat.config import PAPER_ITEMS, is_ablation
 from axenat.evaluate.comparisons import mark_chosen
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
-from axenat.evaluate.tables import OBJECTIVE_LABELS, by_split, signatures
+from axenat.evaluate.tables import by_split, signatures
+from axenat.systems.registry import SYSTEMS
 
-SYSTEMS = {"masked": "ce", "axe": "axe"}  # how the paper's rows are named in config/paper.yaml
 
-
-def label(objective: str) -> str:
-    return OBJECTIVE_LABELS.get(objective, objective)
+def paper_row(objective: str, side: str) -> str | None:
+    """The row of config/paper.yaml that such a run reproduces; None if it has a row of its own."""
+    return SYSTEMS[objective].paper_rows.get(side) if objective in SYSTEMS else None
 
 
 def scores_on_test(study: StudyRecord, scores: Sequence[Record] | None = None) -> list[Record]:

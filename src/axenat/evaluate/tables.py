@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-OBJECTIVE_LABELS = {"left_to_right": "left-to-right", "masked": "CE", "axe": "AXE"}
+from axenat.systems.registry import label_of, place_of
+
 SPLIT_ORDER = {"test": 0, "valid": 1}
 SIDE_ORDER = {"raw": 0, "distilled": 1}
-OBJECTIVE_ORDER = {"left_to_right": 0, "masked": 1, "axe": 2}
 
 COLUMNS = [
     "split",
@@ -46,9 +46,9 @@ def results_frame(scores: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def _reading_order(score: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         SPLIT_ORDER.get(score["split"], len(SPLIT_ORDER)),
-        OBJECTIVE_ORDER.get(score["objective"], len(OBJECTIVE_ORDER)) > 0,  # the teacher stands above both sides
+        place_of(score["objective"]) > 0,  # the teacher stands above both sides
         SIDE_ORDER.get(score["target_side"], len(SIDE_ORDER)),
-        OBJECTIVE_ORDER.get(score["objective"], len(OBJECTIVE_ORDER)),
+        place_of(score["objective"]),
         score.get("skip_target_penalty") or 0,
         score["run"],
     )
@@ -59,7 +59,7 @@ def display_frame(scores: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     rows = [
         {
             "run": score["run"],
-            "objective": OBJECTIVE_LABELS.get(score["objective"], score["objective"]),
+            "objective": label_of(score["objective"]),
             "target side": score["target_side"],
             "δ": _number(score.get("skip_target_penalty"), "g"),
             "λ": _number(score.get("length_multiplier"), ".2f"),

@@ -9,7 +9,7 @@ from axenat.evaluate.contrasts import named, pairs, places, representatives, una
 from axenat.evaluate.study_record import Record, StudyRecord
 from axenat.evaluate.table_parts import delta, of_ablation
 from axenat.evaluate.table_parts import place as place_of
-from axenat.evaluate.tables import OBJECTIVE_LABELS
+from axenat.systems.registry import label_of
 
 YES, NO, UNKNOWN, IN_PART = "yes", "no", "cannot be told", "in part"
 CHANCE = 0.05  # a difference that chance alone makes more often is not shown
@@ -153,7 +153,7 @@ def _beside_the_peak(curve: Record) -> float | None:
 def distilled_above_raw(study: StudyRecord) -> Iterator[Finding]:
     for corpus, objective in product(dict.fromkeys(corpus for corpus, _ in places(study)), ("masked", "axe")):
         sides = [representatives(study, (corpus, side), objective) for side in ("distilled", "raw")]
-        where = f"{OBJECTIVE_LABELS[objective]}, {corpus}"
+        where = f"{label_of(objective)}, {corpus}"
         if not all(sides):
             lacking = "; ".join(unscored(study, (corpus, side), (objective,)) for side in ("raw", "distilled"))
             yield Finding(place=where, answer=UNKNOWN, words=lacking.strip("; "))

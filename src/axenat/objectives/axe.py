@@ -2,7 +2,6 @@
 
 import torch
 
-from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.axe import AxeOptions, Op, axe_loss_and_alignment
@@ -11,6 +10,7 @@ from axenat.model.transformer import ModelOutput
 from axenat.objectives.base import Canvas, LossSum
 from axenat.objectives.masked import with_length_loss
 from axenat.objectives.masking import blank_page, masked_canvas, predicted, scaled
+from axenat.systems.axe.spec import AxeSettings
 
 
 class Axe:
@@ -18,7 +18,7 @@ class Axe:
     predicts_length = True
     banned = (PAD, BOS, MASK)
 
-    def __init__(self, config: ObjectiveConfig) -> None:
+    def __init__(self, config: AxeSettings) -> None:
         self.config = config
         self.options = AxeOptions(
             blank_id=BLANK,
@@ -28,12 +28,18 @@ class Axe:
             first_column=config.first_column,
         )
 
+    @property
+    def drops_eos(self) -> bool:
+        return self.config.eos == "drop"
+
+    def canvas_lengths(self, target_lengths: torch.Tensor) -> torch.Tensor:
+        return scaled(target_lengths, self.config.train_length_multiplier)
+
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
         batch = predicted(batch, self.config.eos)
         if self.config.train_length_multiplier != 1.0:
             # Differs from the paper: it found as many predictions as targets best. Nothing is observed here.
-            lengths = scaled(batch.target_lengths.cpu(), self.config.train_length_multiplier)
-            return blank_page(lengths).to(batch.target.device)
+            return blank_page(self.canvas_lengths(batch.target_lengths.cpu())).to(batch.target.device)
         return masked_canvas(batch, self.config.observe, rng, self.config.most_hidden)
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:

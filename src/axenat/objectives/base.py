@@ -6,7 +6,6 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.losses.cross_entropy import cross_entropy_loss
 from axenat.losses.projected import cross_entropy_from_states
@@ -41,6 +40,24 @@ class LossSum:
         return {name: float(value) for name, value in self.sums().items()}
 
 
+class TokenLossSettings(Protocol):
+    """How tokens are scored: keys that every system reads."""
+
+    @property
+    def label_smoothing(self) -> float: ...
+
+    @property
+    def projection(self) -> str: ...
+
+    @property
+    def normalise(self) -> str: ...
+
+
+class LengthLossSettings(TokenLossSettings, Protocol):
+    @property
+    def length_loss_weight(self) -> float: ...
+
+
 class Objective(Protocol):
     @property
     def causal(self) -> bool:
@@ -53,6 +70,13 @@ class Objective(Protocol):
     def banned(self) -> tuple[int, ...]:
         """Tokens that decoding never produces."""
 
+    @property
+    def drops_eos(self) -> bool:
+        """Is the <eos> of a target not predicted?"""
+
+    def canvas_lengths(self, target_lengths: Tensor) -> Tensor:
+        """How many predictions there are in training for so many target tokens."""
+
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas: ...
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum: ...
@@ -60,7 +84,7 @@ class Objective(Protocol):
     def read_out(self, ids: list[int]) -> list[int]: ...
 
 
-def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, config: ObjectiveConfig) -> Tensor:
+def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, config: TokenLossSettings) -> Tensor:
     """The sum over the positions (B m) that are scored; no other is projected."""
     states, targets = output.states[scored], targets[scored]
     how: Any = {"label_smoothing": config.label_smoothing, "check": False}  # the loop watches for what is not finite
@@ -69,6 +93,6 @@ def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, confi
     return cross_entropy_loss(states @ output.output_matrix.T, targets, **how).sum()
 
 
-def count_of(tokens: Tensor, batch: Batch, config: ObjectiveConfig) -> Tensor:
+def count_of(tokens: Tensor, batch: Batch, config: TokenLossSettings) -> Tensor:
     """What the sum is divided by in the end."""
     return tokens if config.normalise == "tokens" else torch.full_like(tokens, len(batch))

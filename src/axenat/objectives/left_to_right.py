@@ -2,21 +2,25 @@
 
 import torch
 
-from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.rows import within
 from axenat.model.transformer import ModelOutput
 from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of
+from axenat.systems.left_to_right.spec import LeftToRightSettings
 
 
 class LeftToRight:
     causal = True
     predicts_length = False
+    drops_eos = False
     banned = (PAD, BOS, MASK, BLANK)
 
-    def __init__(self, config: ObjectiveConfig) -> None:
+    def __init__(self, config: LeftToRightSettings) -> None:
         self.config = config
+
+    def canvas_lengths(self, target_lengths: torch.Tensor) -> torch.Tensor:
+        return target_lengths
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
         start = torch.full_like(batch.target[:, :1], BOS)

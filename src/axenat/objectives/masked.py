@@ -2,14 +2,14 @@
 
 import torch
 
-from axenat.config import ObjectiveConfig
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.length import length_loss
 from axenat.losses.rows import within
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of
+from axenat.objectives.base import Canvas, LengthLossSettings, LossSum, count_of, cross_entropy_of
 from axenat.objectives.masking import masked_canvas, predicted
+from axenat.systems.masked.spec import MaskedSettings
 
 
 class Masked:
@@ -17,8 +17,15 @@ class Masked:
     predicts_length = True
     banned = (PAD, BOS, MASK, BLANK)
 
-    def __init__(self, config: ObjectiveConfig) -> None:
+    def __init__(self, config: MaskedSettings) -> None:
         self.config = config
+
+    @property
+    def drops_eos(self) -> bool:
+        return self.config.eos == "drop"
+
+    def canvas_lengths(self, target_lengths: torch.Tensor) -> torch.Tensor:
+        return target_lengths
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
         return masked_canvas(predicted(batch, self.config.eos), self.config.observe, rng, self.config.most_hidden)
@@ -41,7 +48,7 @@ def with_length_loss(
     num_tokens: torch.Tensor,
     output: ModelOutput,
     batch: Batch,
-    config: ObjectiveConfig,
+    config: LengthLossSettings,
     parts: dict[str, torch.Tensor],
 ) -> LossSum:
     """Token and length loss in one sum over one count of tokens: per sentence, lengths would dominate."""

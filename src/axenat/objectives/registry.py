@@ -1,19 +1,14 @@
-"""All objectives by name."""
+"""The code of each system, imported when it is asked for."""
 
-from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
-from axenat.config import ObjectiveConfig
-from axenat.objectives.axe import Axe
 from axenat.objectives.base import Objective
-from axenat.objectives.left_to_right import LeftToRight
-from axenat.objectives.masked import Masked
-
-OBJECTIVES: dict[str, Callable[[ObjectiveConfig], Objective]] = {
-    "left_to_right": LeftToRight,
-    "masked": Masked,
-    "axe": Axe,
-}
+from axenat.systems.registry import system_of
+from axenat.systems.spec import Settings
 
 
-def objective_of(config: ObjectiveConfig) -> Objective:
-    return OBJECTIVES[config.name](config)
+def objective_of(settings: Settings) -> Objective:
+    module, _, name = system_of(settings.name).code.partition(":")
+    made: Any = getattr(import_module(module), name)
+    return made(settings)  # type: ignore[no-any-return]

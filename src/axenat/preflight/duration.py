@@ -121,8 +121,7 @@ def _configured(folder: Path, results: Path) -> tuple[RunConfig, int]:
     learnt = _learnt(results, run.corpus)
     if learnt is None:
         raise UserError(f"{results}: the vocabulary of {run.corpus} is not here")
-    joint, predicts_length = bool(text["joint"]), not run.causal
-    return run, num_parameters(run.model, *learnt, joint=joint, predicts_length=predicts_length)
+    return run, num_parameters(run.system, run.model, *learnt, joint=bool(text["joint"]))
 
 
 def _learnt(results: Path, corpus: str) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from axenat.files import UserError, iter_lines, read_mapping, read_record, sha256_of
 from axenat.layout import MODEL_FILES, provenance_in
 from axenat.notes import is_of_what_is_there
+from axenat.systems.registry import TEACHERS
 
 FILES = (*MODEL_FILES, "tuned.json")  # all that translates: weights, vocabulary, lambda and ell
 EXAMPLE_LINES = 2
@@ -36,7 +37,7 @@ class Candidate:
 
 def model_name(corpus: str, objective: str) -> str:
     """One model of a corpus translates in parallel; teachers, which beat it and are slow, are a model of their own."""
-    return f"axenat-{corpus}-teacher" if objective == "left_to_right" else f"axenat-{corpus}"
+    return f"axenat-{corpus}-teacher" if objective in TEACHERS else f"axenat-{corpus}"
 
 
 def candidate(folder: Path, data: Path, data_version: str | None) -> Candidate:

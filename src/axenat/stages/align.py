@@ -11,6 +11,7 @@ from axenat.evaluate.alignment_figure import alignment_figure
 from axenat.evaluate.alignment_text import alignment_text
 from axenat.evaluate.figure_style import save_picture
 from axenat.files import UserError, write_json
+from axenat.systems.registry import measuring
 from axenat.train.devices import device_of
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -53,7 +54,8 @@ def _of_model(args: argparse.Namespace, how: dict[str, Any]) -> dict[str, Any]:
     if not (args.source and args.target):
         raise UserError("--model needs --source and --target, a sentence each")
     translator = Translator(args.model, device_of(args.device))
-    if translator.objective.causal:
-        raise UserError(f"{args.model} predicts from left to right; an alignment needs a masked or axe run")
+    if "confidence" not in translator.system.diagnostics:
+        kinds = " or ".join(measuring("confidence"))
+        raise UserError(f"{args.model} is a {translator.system.name} run; an alignment needs a run of {kinds}")
     source, target = translator.source.tokenise(args.source), translator.target.tokenise(args.target)
     return describe_alignment(translator, source, target, **how)

@@ -53,11 +53,11 @@ def main(args: argparse.Namespace) -> None:
         ],
         "alignments": [],
     }
-    if not translator.objective.causal:
+    if "confidence" in translator.system.diagnostics:
         words = [translator.source.tokenise(line) for line in sources]
         targets = [translator.target.tokenise(line) for line in references[0]]
         analysis["confidence"] = _confidence(translator, words, targets, config)
-        if translator.folder.run.objective.name == "axe":
+        if "alignment" in translator.system.diagnostics:
             analysis |= skip_rates(translator, words, targets)
             analysis["alignments"] = _alignments(translator, words, targets)
     write_json(args.out, analysis)

@@ -7,7 +7,7 @@ from axenat.files import read_mapping, read_record, write_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--group", required=True, help="name of the grid, for example axe-raw")
+    parser.add_argument("--group", required=True, help="name of the grid, for example raw-grid")
     parser.add_argument("--key", required=True, help="config key the grid varies, for example skip_target_penalty")
     parser.add_argument("--tuned", nargs="+", required=True, help="tuned.json of each run")
     parser.add_argument("--analysis", nargs="*", default=[], help="analysis.json of each run on valid")

@@ -14,6 +14,7 @@ from axenat.decode.translator import Translator
 from axenat.files import UserError, alone, count_lines, refuse_twice, sha256_of, write_json
 from axenat.layout import SUBWORD_FILES
 from axenat.records import as_plain, build
+from axenat.systems.registry import TEACHERS
 from axenat.train.devices import device_of, use_threads
 
 
@@ -32,9 +33,9 @@ def main(args: argparse.Namespace) -> None:
     refuse_twice(args.out, args.record)
     bounds = shard_bounds(chunk_bounds(count_lines(args.source)), args.shard)
     translator = Translator(args.model, device_of(args.device))
-    if not translator.objective.causal:
-        name = translator.folder.run.objective.name
-        raise UserError(f"--model {args.model}: a teacher is a left_to_right run, and this one is {name}")
+    if not translator.system.teaches:
+        kinds, name = " or ".join(TEACHERS), translator.system.name
+        raise UserError(f"--model {args.model}: a teacher is a {kinds} run, and this one is {name}")
     made_with = {
         "teacher_sha256": sha256_of(args.model / "model.safetensors"),
         "source_sha256": sha256_of(args.source),

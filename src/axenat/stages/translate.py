@@ -16,9 +16,10 @@ from pathlib import Path
 
 from axenat.decode.columns import lines_of
 from axenat.decode.translator import Translator
-from axenat.decodings import PRECISIONS, STUDENT_ENGINES, TEACHER_ENGINES
+from axenat.decodings import PRECISIONS
 from axenat.files import UserError, atomic, count_lines, decode_lines, iter_lines, refuse_twice, write_json
 from axenat.progress import long_work
+from axenat.systems.registry import all_engines
 from axenat.train.devices import device_of, use_threads
 
 log = logging.getLogger(__name__)
@@ -36,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n-best", type=int, metavar="N", help="up to N translations of each line, best first")
     parser.add_argument("--scores", action="store_true", help="also the score that ranks them")
     parser.add_argument("--alignments", action="store_true", help="also the source word that each word looks at")
-    engines = ("auto", *TEACHER_ENGINES, *STUDENT_ENGINES[1:])
-    parser.add_argument("--engine", choices=engines, help="what decodes (default: as the run says)")
+    parser.add_argument("--engine", choices=("auto", *all_engines()), help="what decodes (default: as the run says)")
     parser.add_argument("--precision", choices=("auto", *PRECISIONS), help="of the engine")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")

@@ -38,7 +38,7 @@ def main(args: argparse.Namespace) -> None:
         "run": translator.folder.name, "key": translator.tuned_key, "value": best["value"], "rule": RULE,
         "split": "valid", "bleu": best["bleu"], "signature": score["signature"], "candidates": candidates,
     }  # fmt: skip
-    if translator.folder.run.objective.name == "axe":
+    if "alignment" in translator.system.diagnostics:
         result |= skip_rates(
             translator,
             [translator.source.tokenise(line) for line in sources],

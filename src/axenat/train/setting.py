@@ -14,7 +14,6 @@ from axenat.data.corpus import ParallelCorpus
 from axenat.files import UserError, sha256_of
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
-from axenat.objectives.masking import scaled
 from axenat.train.checkpoint import HISTORY
 from axenat.train.ranks import ALONE, Ranks
 
@@ -54,13 +53,13 @@ def seeded_model(seed: int, build: Callable[[], Transformer]) -> Transformer:
 
 def check_positions(setting: Setting) -> None:
     """Before anything is trained: the longest sentence must have a position for each token."""
-    multiplier, most = setting.run.objective.train_length_multiplier, setting.model.max_positions
+    most = setting.model.max_positions
     for corpus in (setting.train, setting.valid):
         source, target = int(corpus.source_lengths.max()), int(corpus.target_lengths.max())
-        longest = max(source, target, int(scaled(torch.tensor(target), multiplier)))
-        if longest > most:
-            stretched = f" times objective.train_length_multiplier {multiplier}" if multiplier > 1 else ""
+        predictions = int(setting.objective.canvas_lengths(torch.tensor(target)))
+        if max(source, target, predictions) > most:
+            predicted = f" with {predictions} predictions" if predictions > max(source, target) else ""
             raise UserError(
-                f"{corpus.path} holds a sentence of {max(source, target)} tokens{stretched}, but "
+                f"{corpus.path} holds a sentence of {max(source, target)} tokens{predicted}, but "
                 f"model.max_positions is {most}; raise it or lower clean.max_length"
             )

@@ -1,0 +1,1 @@
+"""The conditional masked language model trained with aligned cross entropy (section 3.3)."""

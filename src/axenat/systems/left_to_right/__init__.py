@@ -1,0 +1,1 @@
+"""The autoregressive transformer: the teacher, and a row of its own as a student."""

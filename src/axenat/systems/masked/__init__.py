@@ -1,0 +1,1 @@
+"""The conditional masked language model trained with cross entropy (section 3.1)."""
