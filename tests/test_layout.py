@@ -1,6 +1,7 @@
 """Every path of a study is spelled once, and as the documents say."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,29 @@ def test_there_is_one_choice_for_each_grid() -> None:
 def test_all_paths_are_relative_and_plain() -> None:
     paths = layout.raw_files(STUDY, "demo", "test") + layout.subwords("demo") + layout.tuned_model("ce")
     assert all(re.fullmatch(r"(data|results)/[\w./-]+", path) and ".." not in path for path in paths)
+
+
+@pytest.mark.parametrize("run", ["ce", "teacher"])
+@pytest.mark.parametrize(
+    "decode",
+    [{"num_length_candidates": 4}, {"iterations": 3}, {"num_length_candidates": 2, "iterations": 7}, {"beam_size": 3}],
+)
+def test_the_folder_of_a_run_names_its_decoding_as_the_study_does(tmp_path, run, decode) -> None:
+    """With each size that a name can hold; a file of any other name is another decoding's."""
+    known = parse_study(study(recipes__small__decode=decode))
+    name = Path(layout.output(known, run, "test", "score.json")).name
+    for other in (
+        "ell5",
+        "ell4",
+        "ell4-t3",
+        "ell5-t3",
+        "ell2",
+        "ell2-t7",
+        "beam5",
+        "beam3",
+        name.removesuffix(".score.json"),
+    ):
+        write_text(tmp_path / "test" / f"{other}.score.json", "{}")
+    write_yaml(tmp_path / "config.yaml", known.section("runs", run, "config"))
+    write_yaml(tmp_path / "decode.yaml", known.section("runs", run, "decode"))
+    assert layout.outputs_in(tmp_path, "score.json") == [tmp_path / "test" / name]

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import psutil
@@ -25,10 +26,11 @@ HUNGRY = "text = 'x' * 200_000_000; input()"
 def test_memory_of_a_training_is_its_own_and_that_of_its_children(tmp_path) -> None:
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HUNGRY!r} + '; print()'])"
     with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE) as process:
-        machine = Machine(process.pid, tmp_path)
-        while (used := machine.sample()["process_memory_megabytes"]) < 200:
+        machine, deadline = Machine(process.pid, tmp_path), time.monotonic() + 60
+        while (used := machine.sample()["process_memory_megabytes"]) < 200 and time.monotonic() < deadline:
             assert process.poll() is None
-        assert used < 400
+            time.sleep(0.05)
+        assert 200 <= used < 400
         process.communicate(b"\n")
 
 
