@@ -37,6 +37,7 @@ FLOORS = [
         "dvc_command",
         "dvc_lock",
         "notes",
+        "earlier_inputs",
     },
     {"data", "model", "losses"},
     {"objectives"},
