@@ -234,11 +234,11 @@ def _decoding_stages(study: Study) -> dict[str, Stage]:
         for run, item in study.runs.items()
         for decode in item.decode_names
     }
-    ending = {corpus: Path(layout.reference_words(study, corpus, "test")[0]).suffix for corpus in study.corpora}
-    scored = {name: {**item, "references": ending[item["corpus"]]} for name, item in decodings.items()}
+    words = {corpus: Path(layout.reference_words(study, corpus, "test")[0]).suffix[1:] for corpus in study.corpora}
+    scored = {name: {**item, "words": words[item["corpus"]]} for name, item in decodings.items()}
     folder, raw, corpus = "results/runs/${item.run}", "data/${item.corpus}", "results/corpora/${item.corpus}"
     source, target = f"{corpus}/clean/test.source", f"{corpus}/clean/test.target"
-    compared = [raw, f"{corpus}/clean/test${{item.references}}", f"{corpus}/subwords/text.yaml"]
+    compared = [raw, f"{corpus}/clean/test.${{item.words}}", f"{corpus}/subwords/text.yaml"]
     outputs = [f"{folder}/test/${{item.decode}}.{ending}" for ending in ("txt", "tok.txt", "bpe.txt", "engine.json")]
     return {
         "translate": _each(decodings, _stage(outputs, [*layout.tuned_model("${item.run}"), source], ["translate"])),

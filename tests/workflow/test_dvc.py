@@ -254,8 +254,8 @@ def test_references_are_tokenised_of_corpora_that_have_several_and_scores_depend
     runs = {"alone": {"recipe": "small", "corpus": "other", "objective": {"name": "left_to_right"}}}
     stages = stages_of(merge(values, {"corpora": {"other": {**more, "distil": {"teacher": "alone"}}}, "runs": runs}))
     assert stages["clean_references"]["foreach"] == ["demo"]
-    endings = {item["corpus"]: item["references"] for item in stages["score"]["foreach"].values()}
-    assert endings == {"demo": ".references", "other": ".target"}
+    words = {item["corpus"]: item["words"] for item in stages["score"]["foreach"].values()}
+    assert words == {"demo": "references", "other": "target"}
     single = {**values, "corpora": {"demo": more}}
     assert "clean_references" not in stages_of(single) and "test.references" not in text_of(single)
 

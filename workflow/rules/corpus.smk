@@ -118,9 +118,9 @@ rule clean_references:
         split="valid|test",
     params:
         version=VERSIONS["clean_references"],
-    threads: 1
+    threads: cpus("score")  # some thousand lines: as small a job as a score
     resources:
-        **asks("clean"),
+        **asks("score"),
     log:
         "logs/clean_references/{corpus}-{split}.log",
     benchmark:
