@@ -46,19 +46,20 @@ class Ranks:
         return sums
 
     def from_the_first(self, work: Callable[[], T]) -> T:
-        """The result of `work`, which only the first rank does. If it refuses its input there, all ranks refuse it."""
+        """The result of `work`, which only the first rank does. If it fails there, all ranks stop with its reason."""
         if self.world == 1:
             return work()
         box: list[Any] = [None, None]
+        failure: Exception | None = None
         if self.rank == 0:
             try:
                 box = [work(), None]
-            except UserError as error:
-                box = [None, str(error)]
+            except Exception as error:
+                box, failure = [None, str(error)], error
         distributed.broadcast_object_list(box, src=0)
-        result, refusal = box
-        if refusal is not None:
-            raise UserError(refusal)
+        result, reason = box
+        if reason is not None:
+            raise failure or UserError(reason)
         return cast(T, result)
 
     def parallel(self, model: nn.Module, device: torch.device) -> nn.Module:
