@@ -38,6 +38,7 @@ FLOORS = [
         "dvc_command",
         "dvc_lock",
         "notes",
+        "earlier_inputs",
     },
     {"data", "model", "losses"},
     {"objectives"},

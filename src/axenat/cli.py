@@ -22,6 +22,7 @@ STAGES = {
     "fetch": "archives of a published corpus, verified",
     "download": "raw text of a corpus",
     "clean": "tokenise and filter",
+    "clean_references": "tokenise all references of a split that has several",
     "learn_subwords": "byte pair encoding and vocabularies",
     "encode": "text to ids",
     "train": "train one run",

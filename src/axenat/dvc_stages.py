@@ -117,14 +117,16 @@ def _each(items: Mapping[str, Mapping[str, Any]] | Sequence[str], stage: Stage) 
 
 def _corpus_stages(study: Study) -> dict[str, Stage]:
     trained = [corpus for corpus in study.corpora if corpus in {run.corpus for run in study.runs.values()}]
-    splits = SPLITS if "corpora" in study.tables else ("train", "valid")  # a clean test set is only ever counted
-    raw = [*(f"download-{split}" for split in SPLITS), *(f"clean-{split}" for split in splits)]
+    several = [corpus for corpus in trained if study.corpora[corpus].references > 1]
+    raw = [f"{stage}-{split}" for stage in ("download", "clean") for split in SPLITS]
     sections = {name: f"{CORPUS}/config/{name}.yaml" for name in (*raw, "subwords", "analysis")}
     own = [corpus.folder for corpus in study.corpora.values() if corpus.folder]
-    clean = {split: [f"{CORPUS}/clean/{split}.{side}" for side in ("source", "target")] for split in splits}
-    counts = [f"{CORPUS}/clean/{split}.counts.json" for split in splits]
+    clean = {split: [f"{CORPUS}/clean/{split}.{side}" for side in ("source", "target")] for split in SPLITS}
+    counts = [f"{CORPUS}/clean/{split}.counts.json" for split in SPLITS]
     ids = [f"{CORPUS}/raw/{split}.safetensors" for split in ("train", "valid")]
     texts = [path for paths in clean.values() for path in paths]
+    read = [sections["clean-test"], clean["test"][1], "data/${item}"]
+    references = _stage([f"{CORPUS}/clean/test.references"], read, ["clean_references"])
     return {
         "configure_corpus": _each(trained, _stage(sections.values(), [], keys=["corpora.${item}"])),
         "clean": _each(
@@ -135,6 +137,7 @@ def _corpus_stages(study: Study) -> dict[str, Stage]:
                 targets=["data/${item}/origin.yaml"],
             ),
         ),
+        **({"clean_references": _each(several, references)} if several else {}),
         "learn_subwords": _each(
             trained,
             _stage(
@@ -142,9 +145,7 @@ def _corpus_stages(study: Study) -> dict[str, Stage]:
                 targets=layout.subwords("${item}"),
             ),
         ),
-        "encode": _each(
-            trained, _stage(ids, [*clean["train"], *clean["valid"], f"{CORPUS}/subwords"], ["encode"])
-        ),
+        "encode": _each(trained, _stage(ids, [*clean["train"], *clean["valid"], f"{CORPUS}/subwords"], ["encode"])),
     }  # fmt: skip
 
 
@@ -156,6 +157,7 @@ def _run_stages(study: Study, values: Mapping[str, Any]) -> dict[str, Stage]:
     }
     corpus = "results/corpora/${item.corpus}"
     ids = [f"{corpus}/${{item.target_side}}/train.safetensors", f"{corpus}/raw/valid.safetensors"]
+    valid = [f"{corpus}/clean/valid.{side}" for side in ("source", "target")]
     subwords = f"{corpus}/subwords"
     files = [f"{RUN}/{name}" for name in ("model.safetensors", *layout.SUBWORD_FILES)]
     curve, tuning = {"x": "step", "y": "loss"}, {"x": "value", "y": "bleu"}
@@ -176,7 +178,10 @@ def _run_stages(study: Study, values: Mapping[str, Any]) -> dict[str, Stage]:
         "average": _each(runs, _stage(files, [f"{RUN}/best.json", subwords], ["average"])),
         "tune": _each(
             runs,
-            _stage([], [*layout.model("${key}"), "data/${item.corpus}"], ["tune"], plots={f"{RUN}/tuned.json": tuning}),
+            _stage(
+                [], [*layout.model("${key}"), *valid, "data/${item.corpus}"], ["tune"],
+                plots={f"{RUN}/tuned.json": tuning},
+            ),
         ),
     }  # fmt: skip
 
@@ -229,16 +234,19 @@ def _decoding_stages(study: Study) -> dict[str, Stage]:
         for run, item in study.runs.items()
         for decode in item.decode_names
     }
-    folder, raw = "results/runs/${item.run}", "data/${item.corpus}"
+    words = {corpus: Path(layout.reference_words(study, corpus, "test")[0]).suffix[1:] for corpus in study.corpora}
+    scored = {name: {**item, "words": words[item["corpus"]]} for name, item in decodings.items()}
+    folder, raw, corpus = "results/runs/${item.run}", "data/${item.corpus}", "results/corpora/${item.corpus}"
+    source, target = f"{corpus}/clean/test.source", f"{corpus}/clean/test.target"
+    compared = [raw, f"{corpus}/clean/test.${{item.words}}", f"{corpus}/subwords/text.yaml"]
     outputs = [f"{folder}/test/${{item.decode}}.{ending}" for ending in ("txt", "tok.txt", "bpe.txt", "engine.json")]
-    text_rules = "results/corpora/${item.corpus}/subwords/text.yaml"
     return {
-        "translate": _each(decodings, _stage(outputs, [*layout.tuned_model("${item.run}"), raw], ["translate"])),
+        "translate": _each(decodings, _stage(outputs, [*layout.tuned_model("${item.run}"), source], ["translate"])),
         "score": _each(
-            decodings,
+            scored,
             _stage(
                 [f"{folder}/test/${{item.decode}}.score.json"],
-                [*outputs, raw, text_rules, f"{folder}/config.yaml", f"{folder}/tuned.json"], ["score"],
+                [*outputs, *compared, f"{folder}/config.yaml", f"{folder}/tuned.json"], ["score"],
                 metrics=[f"{folder}/test/${{item.decode}}.metrics.json"],
             ),
         ),
@@ -246,9 +254,8 @@ def _decoding_stages(study: Study) -> dict[str, Stage]:
             own,
             _stage(
                 [f"{RUN}/test/${{item.decode}}.analysis.json"],
-                ["results/corpora/${item.corpus}/config/analysis.yaml", *layout.tuned_model("${key}"),
-                 f"{RUN}/test/${{item.decode}}.txt", raw],
-                ["analyse"],
+                [f"{corpus}/config/analysis.yaml", *layout.tuned_model("${key}"), f"{RUN}/test/${{item.decode}}.txt",
+                 raw, source, target], ["analyse"],
             ),
         ),
     }  # fmt: skip

@@ -98,6 +98,22 @@ def words(study: Study, corpus: str, variant: str, split: str, side: str) -> str
     return f"results/corpora/{corpus}/clean/{split}.{side}"
 
 
+def held_out_words(study: Study, corpus: str, split: str, side: str) -> list[str]:
+    """Tokenised text, line by line that of the plain text. Of train there is none, since `clean` leaves lines out."""
+    return [] if split == "train" else [words(study, corpus, "raw", split, side)]
+
+
+def to_translate(study: Study, corpus: str, split: str) -> str:
+    (text,) = held_out_words(study, corpus, split, "source") or [raw_text(study, corpus, split, "source")]
+    return text
+
+
+def reference_words(study: Study, corpus: str, split: str) -> list[str]:
+    """Of all references: the tokenised target side, unless there are more."""
+    side = "references" if study.corpora[corpus].references > 1 else "target"
+    return held_out_words(study, corpus, split, side)
+
+
 def ids(study: Study, run: str, split: str) -> str:
     """Valid and test stay real."""
     config = study.runs[run]

@@ -10,21 +10,29 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
-from axenat.files import sha256_of
+from axenat.files import sha256_of, write_text
 
 NOTES = Path(".snakemake/metadata")
 
 
 def note_of(path: str | Path) -> dict[str, Any]:
-    """Under the name of the file in base64; one that is too long for a name is cut into folders."""
     try:
-        most = os.pathconf(NOTES, "PC_NAME_MAX") - 1
-        name = urlsafe_b64encode(os.path.relpath(path).encode()).decode()
-        *folders, last = (name[start : start + most] for start in range(0, len(name), most))
-        found = json.loads((NOTES / Path(*(f"@{folder}" for folder in folders), last)).read_bytes())
+        found = json.loads(_place_of(path).read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def write_note(path: str | Path, note: dict[str, Any]) -> None:
+    write_text(_place_of(path), json.dumps(note))
+
+
+def _place_of(path: str | Path) -> Path:
+    """Under the name of the file in base64; one that is too long for a name is cut into folders."""
+    most = os.pathconf(NOTES, "PC_NAME_MAX") - 1
+    name = urlsafe_b64encode(os.path.relpath(path).encode()).decode()
+    *folders, last = (name[start : start + most] for start in range(0, len(name), most))
+    return NOTES / Path(*(f"@{folder}" for folder in folders), last)
 
 
 def was_written_since(path: str | Path) -> bool:

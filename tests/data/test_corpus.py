@@ -1,5 +1,6 @@
 """The id file gives back what was stored, to us and to safetensors, or is refused."""
 
+import hashlib
 import json
 import pickle
 import subprocess
@@ -141,7 +142,7 @@ def test_every_changed_byte_is_found_in_its_chunk(path, tmp_path, monkeypatch, c
     start = 8 + int.from_bytes(whole[:8], "little")
     chunks = -(-(len(whole) - start) // chunk)
     corpus = ParallelCorpus(path)
-    corpus.verify()
+    assert corpus.verify() == hashlib.sha256(whole).hexdigest()
     for place in range(start, len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         with pytest.raises(UserError, match=rf"{path}: damaged .*\(chunk {(place - start) // chunk + 1} of {chunks},"):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axenat.data.lines import Block, read_pairs
-from axenat.files import UserError, iter_lines, read_parallel
+from axenat.data.lines import Block, lines_and_sha256, read_pairs
+from axenat.files import UserError, count_lines, iter_lines, read_parallel, sha256_of
 
 texts = st.lists(st.text("aä\r\u2028 \x85\x1c", max_size=4), max_size=7)
 
@@ -63,3 +63,17 @@ def test_no_more_is_read_than_is_asked_for(tmp_path) -> None:
     assert next(pairs)[1] == Block(str(path), 1, (b"x" * 1000 + b"\n") * 10)
     path.write_text("")  # what was not read yet is gone
     assert sum(len(source.lines()) for source, _ in pairs) < 1_000
+
+
+@given(
+    st.lists(st.sampled_from([b"", b"a", b"\r", "ü".encode(), b"a\r\n", b"x" * (1 << 20)]), max_size=4), st.booleans()
+)
+def test_lines_and_checksum_are_those_of_two_readings(tmp_path_factory, lines, last_newline) -> None:
+    path = tmp_path_factory.mktemp("lines") / "text"
+    path.write_bytes(b"\n".join(lines) + (b"\n" if last_newline else b""))
+    assert lines_and_sha256(path) == (count_lines(path), sha256_of(path))
+
+
+def test_a_missing_file_has_no_lines_and_no_checksum(tmp_path) -> None:
+    with pytest.raises(UserError, match="none: no such file"):
+        lines_and_sha256(tmp_path / "none")

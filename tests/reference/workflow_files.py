@@ -89,12 +89,19 @@ def _corpus_words(corpus: Corpus, split: str, variant: str) -> dict[str, str]:
     references = [f"{split}.ref{number}.{languages[1]}" for number in range(1, corpus.references) if split != "train"]
     own = [f"{split}.{language}" for language in languages] + references
     source, target = (f"data/{corpus.name}/{split}.{language}" for language in languages)
+    clean = f"{folder}/clean/{split}"
+    # Of train, the words are those of some lines only: whatever has to do with all of its lines reads the plain text.
+    held_out = split != "train"
+    ending = "references" if corpus.references > 1 else "target"
     return {
         "source": source,
         "target": target,
         "text": f"{source} {target}",
-        "valid_source": source.replace(f"/{split}.", "/valid."),
+        "to_translate": f"--input-words {clean}.source" if held_out else f"--input {source}",
+        "reference_words": f"--reference-words {clean}.{ending}" if held_out else "",
+        "words_of_both": f"--source-words {clean}.source --target-words {clean}.target" if held_out else "",
         "references": " ".join([target, *(f"data/{corpus.name}/{name}" for name in references)]),
+        "further_references": " ".join(_references(corpus, split)[1:]),
         "valid_references": " ".join(_references(corpus, "valid")),
         "accept": judged,
         "accept_flag": f"--accept {judged}" if judged else "",

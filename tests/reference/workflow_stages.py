@@ -28,6 +28,11 @@ STAGES = {
         f" --out-source @{CORPUS}/clean/{{split}}.source --out-target @{CORPUS}/clean/{{split}}.target"
         f" --counts @{CORPUS}/clean/{{split}}.counts.json --threads {{threads}}"
     ),
+    # The first reference is tokenised already, being the target side.
+    "clean_references": Stage(
+        f"--config {CORPUS}/config/clean-{{split}}.yaml --target {CORPUS}/clean/{{split}}.target"
+        f" --references {{further_references}} --out @{CORPUS}/clean/{{split}}.references"
+    ),
     "learn_subwords": Stage(
         f"--config {CORPUS}/config/subwords.yaml --source {CORPUS}/clean/train.source"
         f" --target {CORPUS}/clean/train.target --out {CORPUS}/subwords --threads {{threads}}",
@@ -52,8 +57,8 @@ STAGES = {
     ),
     # Everything is chosen on valid.
     "tune": Stage(
-        f"--model {RUN} --source {{valid_source}} --references {{valid_references}} --out @{RUN}/tuned.json"
-        " --threads {threads}",
+        f"--model {RUN} --source-words {CORPUS}/clean/valid.source --references {{valid_references}}"
+        f" --target-words {CORPUS}/clean/valid.target --out @{RUN}/tuned.json --threads {{threads}}",
         reads="{model}",
     ),
     # The number of shards and the teacher are part of its configuration.
@@ -70,19 +75,20 @@ STAGES = {
         reads="{teacher_model}",
     ),
     "translate": Stage(
-        f"--model {RUN} --decode {{decode}} --input {{source}} --output @{OUTPUT}.txt --tokenised @{OUTPUT}.tok.txt"
+        f"--model {RUN} --decode {{decode}} {{to_translate}} --output @{OUTPUT}.txt --tokenised @{OUTPUT}.tok.txt"
         f" --subwords @{OUTPUT}.bpe.txt --record @{OUTPUT}.engine.json --threads {{threads}}",
         reads=f"{{model}} {RUN}/tuned.json",
     ),
     "score": Stage(
         f"--hypothesis {OUTPUT}.txt --tokenised {OUTPUT}.tok.txt --subwords {OUTPUT}.bpe.txt"
-        f" --references {{references}} --text-rules {CORPUS}/subwords/text.yaml {{accept_flag}}"
+        f" --references {{references}} {{reference_words}} --text-rules {CORPUS}/subwords/text.yaml {{accept_flag}}"
         f" --run-config {RUN}/config.yaml --tuned {RUN}/tuned.json --record {OUTPUT}.engine.json"
         f" --split {{split}} --decode {{decode}} --out @{OUTPUT}.score.json --metrics @{OUTPUT}.metrics.json"
     ),
     "analyse": Stage(
         f"--config {CORPUS}/config/analysis.yaml --model {RUN} --source {{source}} --references {{references}}"
-        f" --hypothesis {OUTPUT}.txt --split {{split}} --out @{OUTPUT}.analysis.json --threads {{threads}}",
+        f" {{words_of_both}} --hypothesis {OUTPUT}.txt --split {{split}} --out @{OUTPUT}.analysis.json"
+        " --threads {threads}",
         reads=f"{{model}} {RUN}/tuned.json",
     ),
     "choose": Stage(

@@ -83,6 +83,7 @@ THREADS = {
 RUNTIMES = {
     "download": 11,
     "clean": 12,
+    "clean_references": 21,
     "learn_subwords": 13,
     "encode": 14,
     "train": 15,

@@ -138,18 +138,17 @@ def test_a_finished_training_can_be_forced_again(tmp_path) -> None:
     assert not same(outcome(two, train(two, "mark")), expected), "then it starts from the weights given"
 
 
-def test_the_fingerprint_is_of_the_configuration_and_all_data(tmp_path) -> None:
-    paths = [tmp_path / "a", tmp_path / "b"]
-    for path in paths:
-        path.write_text(path.name)
-    first = fingerprint({"x": 1, "y": 2}, *paths)
-    assert fingerprint({"y": 2, "x": 1}, *paths) == first
-    assert fingerprint({"x": 1, "y": 3}, *paths) != first
-    for path in paths:
-        before = path.read_text()
-        path.write_text("changed")
-        assert fingerprint({"x": 1, "y": 2}, *paths) != first
-        path.write_text(before)
+def test_the_fingerprint_is_of_the_configuration_and_all_data_in_order() -> None:
+    first = fingerprint({"x": 1, "y": 2}, "train", "valid")
+    assert fingerprint({"y": 2, "x": 1}, "train", "valid") == first
+    others = (("other", "valid"), ("train", "other"), ("valid", "train"), ("train", "valid", "weights"), ("train",))
+    assert len(
+        {
+            first,
+            fingerprint({"x": 1, "y": 3}, "train", "valid"),
+            *(fingerprint({"x": 1, "y": 2}, *sums) for sums in others),
+        }
+    ) == 2 + len(others)
 
 
 @pytest.mark.parametrize("name", tuple(SYSTEMS))

@@ -20,7 +20,7 @@ from tests.support.two_corpora import CORPORA, MEMORY, MEMORY_OF_TEACHERS, RUNS,
 
 STUDY = parse_study(yaml.safe_load(two_corpora.STUDY))
 RECIPE = yaml.safe_load((Path(__file__).parents[2] / "src/axenat/recipes/multi30k.yaml").read_text())
-# What nobody asks for by default is planned, too: scores on valid, ids of test, what there is so far.
+# What nobody asks for by default is planned, too: scores on valid and train, ids of test, what there is so far.
 ASKED = (
     "all",
     "raw_text",
@@ -28,6 +28,8 @@ ASKED = (
     "results/runs/ce-one/valid/ell4.score.json",
     "results/runs/axe-two-delta3/valid/ell5-t4.score.json",
     "results/runs/axe-one-delta2/valid/ell1.analysis.json",
+    "results/runs/plain-three/train/beam3.score.json",
+    "results/runs/plain-three/train/beam3.analysis.json",
     *(
         f"results/corpora/two/{side}/{split}.safetensors"
         for side in ("raw", "distilled")

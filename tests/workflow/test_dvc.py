@@ -241,11 +241,23 @@ def test_a_study_without_grids_and_teachers_has_no_stages_for_them(values):
     assert not stages_of(alone).keys() & {"choose", "distil", "encode_distilled"}
 
 
-def test_a_clean_test_set_is_asked_for_only_where_it_is_counted(values):
-    """Else `snakemake all` would not make it, and DVC could not record it."""
-    assert "clean/test.source" in str(stages_of(values)["clean"])
-    fewer = stages_of({**values, "tables": ["lengths"]})
-    assert "clean/test.source" not in str(fewer["clean"]) and "data/demo" not in fewer["tables"]["deps"]
+def test_a_tokenised_test_set_is_an_out_of_every_study_since_it_is_translated(values):
+    for tables in (list(values["tables"]), ["lengths"]):
+        stages = stages_of({**values, "tables": tables})
+        assert "clean/test.source" in str(stages["clean"]["do"]["outs"])
+        assert "results/corpora/${item.corpus}/clean/test.source" in stages["translate"]["do"]["deps"]
+        assert ("data/demo" in stages["tables"]["deps"]) == (tables != ["lengths"])
+
+
+def test_references_are_tokenised_of_corpora_that_have_several_and_scores_depend_on_the_file_of_their_corpus(values):
+    more = {**values["corpora"]["demo"], "references": 1}
+    runs = {"alone": {"recipe": "small", "corpus": "other", "objective": {"name": "left_to_right"}}}
+    stages = stages_of(merge(values, {"corpora": {"other": {**more, "distil": {"teacher": "alone"}}}, "runs": runs}))
+    assert stages["clean_references"]["foreach"] == ["demo"]
+    words = {item["corpus"]: item["words"] for item in stages["score"]["foreach"].values()}
+    assert words == {"demo": "references", "other": "target"}
+    single = {**values, "corpora": {"demo": more}}
+    assert "clean_references" not in stages_of(single) and "test.references" not in text_of(single)
 
 
 def test_stages_of_another_study_are_refused_in_one_sentence(tmp_path, values):

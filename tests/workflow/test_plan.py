@@ -346,4 +346,4 @@ def test_nothing_that_chooses_ever_reads_test(workshop):
             used = re.search(r"^    input: (.*)$", block, re.MULTILINE)[1] + re.search(r"Shell command: (.*)", block)[1]
             assert not re.search(r"\btest\b", used), block
     for block in [*jobs["tune"], *jobs["tune_teacher"]]:
-        assert "data/demo/valid.en" in block
+        assert "results/corpora/demo/clean/valid.source" in block

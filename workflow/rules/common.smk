@@ -90,6 +90,11 @@ def resolved(kind, stage):
     return lambda wildcards: json.dumps(STUDY.section(kind, wildcards[0], stage.format(**wildcards)))
 
 
+def flag_of(name):
+    """The flag of an input that not every job has; made of the input, so that it is no parameter of its own."""
+    return lambda wildcards, input: f"--{name.replace('_', '-')} {input[name]}" if input[name] else ""
+
+
 def runs_of_grid(*path):
     return lambda wildcards: [
         part.format(run=run) for run in STUDY.grids[wildcards.grid].runs for part in path

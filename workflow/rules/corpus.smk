@@ -106,6 +106,32 @@ rule clean:
         " --threads {threads} 2> {log}"
 
 
+# A rule of its own: `clean` of valid comes before the training, which must not depend on how many references there are.
+rule clean_references:
+    input:
+        config="results/corpora/{corpus}/config/clean-{split}.yaml",
+        target="results/corpora/{corpus}/clean/{split}.target",
+        references=lambda wildcards: layout.references(STUDY, wildcards.corpus, wildcards.split)[1:],
+    output:
+        "results/corpora/{corpus}/clean/{split}.references",
+    wildcard_constraints:
+        split="valid|test",
+    params:
+        version=VERSIONS["clean_references"],
+    threads: cpus("score")  # some thousand lines: as small a job as a score
+    resources:
+        **asks("score"),
+    log:
+        "logs/clean_references/{corpus}-{split}.log",
+    benchmark:
+        "logs/clean_references/{corpus}-{split}.tsv"
+    conda:
+        ENVIRONMENT
+    shell:
+        "axenat clean_references --config {input.config} --target {input.target} --references {input.references}"
+        " --out {output} 2> {log}"
+
+
 rule learn_subwords:
     input:
         config="results/corpora/{corpus}/config/subwords.yaml",

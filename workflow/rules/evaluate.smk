@@ -5,6 +5,7 @@ rule score:
         subwords="results/runs/{run}/{split}/{decode}.bpe.txt",
         record="results/runs/{run}/{split}/{decode}.engine.json",
         references=of_run_corpus(layout.references, "{split}"),
+        reference_words=of_run_corpus(layout.reference_words, "{split}"),
         text_rules=text_rules_of_run,
         accept=of_run_corpus(layout.accept, "{split}"),
         config="results/runs/{run}/config.yaml",
@@ -14,7 +15,8 @@ rule score:
         metrics="results/runs/{run}/{split}/{decode}.metrics.json",
     params:
         version=VERSIONS["score"],
-        accept=lambda wildcards, input: f"--accept {input.accept}" if input.accept else "",
+        accept=flag_of("accept"),
+        reference_words=flag_of("reference_words"),
     threads: cpus("score")
     resources:
         **asks("score"),
@@ -26,7 +28,8 @@ rule score:
         ENVIRONMENT
     shell:
         "axenat score --hypothesis {input.text} --tokenised {input.words} --subwords {input.subwords}"
-        " --references {input.references} --text-rules {input.text_rules} {params.accept} --run-config {input.config}"
+        " --references {input.references} {params.reference_words} --text-rules {input.text_rules} {params.accept}"
+        " --run-config {input.config}"
         " --tuned {input.tuned} --record {input.record} --split {wildcards.split} --decode {wildcards.decode}"
         " --out {output.score} --metrics {output.metrics} 2> {log}"
 
@@ -38,11 +41,15 @@ rule analyse:
         text="results/runs/{run}/{split}/{decode}.txt",
         source=of_run_corpus(layout.raw_text, "{split}", "source"),
         references=of_run_corpus(layout.references, "{split}"),
+        source_words=of_run_corpus(layout.held_out_words, "{split}", "source"),
+        target_words=of_run_corpus(layout.held_out_words, "{split}", "target"),
     output:
         "results/runs/{run}/{split}/{decode}.analysis.json",
     params:
         version=VERSIONS["analyse"],
         folder=lambda wildcards, input: os.path.dirname(input.model[0]),
+        source_words=flag_of("source_words"),
+        target_words=flag_of("target_words"),
     threads: cpus("analyse")
     resources:
         **asks("analyse"),
@@ -54,7 +61,7 @@ rule analyse:
         ENVIRONMENT
     shell:
         "axenat analyse --config {input.config} --model {params.folder} --source {input.source} --references {input.references}"
-        " --hypothesis {input.text} --split {wildcards.split} --out {output} --threads {threads} 2> {log}"
+        " {params.source_words} {params.target_words} --hypothesis {input.text} --split {wildcards.split} --out {output} --threads {threads} 2> {log}"
 
 
 rule choose:

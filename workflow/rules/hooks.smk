@@ -9,6 +9,7 @@ from pathlib import Path
 from snakemake.cli import get_profile_dir, parse_args
 
 from axenat.dvc_lock import changed_by_hand, outs_by_stage
+from axenat.earlier_inputs import accept_earlier_inputs
 from axenat.files import remove
 from axenat.jobs import jobs_of
 from axenat.preflight.cluster import check_cluster, refuse_problems
@@ -67,6 +68,12 @@ def make_again():
             raise UserError(f"{path} is not as dvc.lock has it, and another Snakemake is at work here; {advice}")
         print(f"axenat: {path} was changed after its job had made it; it is made again", file=sys.stderr)
         remove(path)
+
+
+def accept_earlier():
+    """Results that were made from plain text, before its words were files, are up to date."""
+    if command_line() and not any(Path(".snakemake/locks").glob("*")):  # another Snakemake may be writing notes
+        accept_earlier_inputs(STUDY)
 
 
 def publish(*flags):

@@ -90,7 +90,8 @@ rule average:
 rule tune:
     input:
         model=layout.model("{run}"),
-        source=of_run_corpus(layout.raw_text, "valid", "source"),
+        source=of_run_corpus(layout.held_out_words, "valid", "source"),
+        target=of_run_corpus(layout.held_out_words, "valid", "target"),
         references=of_run_corpus(layout.references, "valid"),
     output:
         "results/runs/{run}/tuned.json",
@@ -109,8 +110,8 @@ rule tune:
     conda:
         ENVIRONMENT
     shell:
-        "axenat tune --model {params.folder} --source {input.source} --references {input.references}"
-        " --out {output} --threads {threads} 2> {log}"
+        "axenat tune --model {params.folder} --source-words {input.source} --references {input.references}"
+        " --target-words {input.target} --out {output} --threads {threads} 2> {log}"
 
 
 # The line passes these stages twice, first for the teachers: under a name of their own, so that

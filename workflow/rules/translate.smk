@@ -60,7 +60,7 @@ rule gather:
 rule translate:
     input:
         model=layout.tuned_model("{run}"),
-        source=of_run_corpus(layout.raw_text, "{split}", "source"),
+        source=of_run_corpus(layout.to_translate, "{split}"),
     output:
         text="results/runs/{run}/{split}/{decode}.txt",
         words="results/runs/{run}/{split}/{decode}.tok.txt",
@@ -69,6 +69,7 @@ rule translate:
     params:
         version=VERSIONS["translate"],
         folder=lambda wildcards, input: os.path.dirname(input.model[0]),
+        source=lambda wildcards, input: "--input" if wildcards.split == "train" else "--input-words",
     threads: cpus("translate")
     resources:
         **asks("translate"),
@@ -79,5 +80,5 @@ rule translate:
     conda:
         ENVIRONMENT
     shell:
-        "axenat translate --model {params.folder} --decode {wildcards.decode} --input {input.source} --output {output.text}"
+        "axenat translate --model {params.folder} --decode {wildcards.decode} {params.source} {input.source} --output {output.text}"
         " --tokenised {output.words} --subwords {output.subwords} --record {output.record} --threads {threads} 2> {log}"

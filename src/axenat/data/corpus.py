@@ -3,6 +3,7 @@
 Both sides are flat arrays of ids; sentence i is `ids[offsets[i]:offsets[i + 1]]` and ends with EOS.
 """
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator
@@ -104,19 +105,27 @@ class ParallelCorpus:
     def targets(self, index: npt.NDArray[np.int64]) -> Padded:
         return _gather(self._target, self._target_offsets, index)
 
-    def verify(self) -> None:
-        """Read the whole file, little at a time, and refuse it if anything changed since it was written."""
+    def verify(self) -> str:
+        """Read the whole file, little at a time, and refuse it if anything changed since it was written.
+
+        Returns the sha256 of the file, so that nobody has to read gigabytes a second time for it.
+        """
         if SUMS not in self.metadata:
             raise UserError(f"{self.path} has no checksums, since an earlier version wrote it; encode it again")
         expected = self.metadata[SUMS].split()
         with self.path.open("rb") as stream:
-            start = stream.seek(8 + int.from_bytes(stream.read(8), "little"))
-            if len(expected) != -(-(self.path.stat().st_size - start) // SUM_BYTES):
+            size = stream.read(8)
+            header = size + stream.read(int.from_bytes(size, "little"))
+            if len(expected) != -(-(self.path.stat().st_size - len(header)) // SUM_BYTES):
                 raise UserError(f"{self.path}: its checksums do not fit its size; encode it again")
+            digest = hashlib.sha256(header)
             for number, value in enumerate(expected, start=1):
-                if checksum(stream.read(SUM_BYTES)) != value:
+                chunk = stream.read(SUM_BYTES)
+                if checksum(chunk) != value:
                     where = f"chunk {number} of {len(expected)}, of 16 MiB each"
                     raise UserError(f"{self.path}: damaged since it was written ({where}); encode it again")
+                digest.update(chunk)
+        return digest.hexdigest()
 
     def check_vocab(self, source_vocab: Vocab, target_vocab: Vocab) -> None:
         """Refuse vocabularies that these ids were not made with."""

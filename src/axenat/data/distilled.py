@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from axenat.files import UserError, count_lines, iter_lines, read_json, sha256_of
+from axenat.data.lines import lines_and_sha256
+from axenat.files import UserError, iter_lines, read_json
 from axenat.records import build
 
 RULE = (
@@ -57,10 +58,10 @@ def check_records(records: Sequence[ShardRecord], made_with: Mapping[str, Any]) 
 
 def check_text(path: Path, record: ShardRecord) -> None:
     """A record that came later or earlier than its text tells of another one."""
-    lines = count_lines(path)
+    lines, sha256 = lines_and_sha256(path)
     if lines != record.lines:
         raise UserError(f"{path} has {lines} lines, but shard {record.shard} should have {record.lines}; {AGAIN}")
-    if sha256_of(path) != record.text_sha256:
+    if sha256 != record.text_sha256:
         raise UserError(f"{path} is not the text that shard {record.shard} was recorded with; {AGAIN}")
 
 

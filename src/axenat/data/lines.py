@@ -3,6 +3,7 @@
 A block stays as it is on disk until somebody asks for its lines: decoding is work that other processes can do.
 """
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
@@ -30,6 +31,16 @@ class Block:
             return list(decode_lines(BytesIO(self.text), self.name, self.first))
         lines = text.removesuffix("\n").split("\n")
         return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def lines_and_sha256(path: str | Path) -> tuple[int, str]:
+    """The number of lines and the checksum of a file that is read once for both."""
+    number, last, digest = 0, b"\n", hashlib.sha256()
+    with open_text(path) as stream:
+        while block := stream.read(1 << 20):
+            number, last = number + block.count(b"\n"), block[-1:]
+            digest.update(block)
+    return number + (last != b"\n"), digest.hexdigest()
 
 
 Pair = tuple[Block, Block]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from axenat.corpus_config import AnalysisConfig
+from axenat.data.held_out import words_of
 from axenat.decode.inspect import describe_alignment, generated_probabilities, num_operators, skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.analysis import length_buckets, position_confidence
@@ -24,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, required=True, help="folder of the run")
     parser.add_argument("--source", type=Path, required=True, help="plain source text")
     parser.add_argument("--references", type=Path, nargs="+", required=True, help="plain references")
+    for side, text in (("source", "source text"), ("target", "first of the references")):
+        words = f"the {text}, tokenised by `axenat clean`; otherwise it is tokenised here"
+        parser.add_argument(f"--{side}-words", type=Path, metavar="FILE", help=words)
     parser.add_argument("--hypothesis", type=Path, required=True, help="translations, plain text")
     parser.add_argument("--split", required=True)
     parser.add_argument("--out", type=Path, required=True, help="analysis.json to write")
@@ -54,8 +58,8 @@ def main(args: argparse.Namespace) -> None:
         "alignments": [],
     }
     if "confidence" in translator.system.diagnostics:
-        words = [translator.source.tokenise(line) for line in sources]
-        targets = [translator.target.tokenise(line) for line in references[0]]
+        words = words_of(sources, args.source, args.source_words, translator.source.tokenise)
+        targets = words_of(references[0], args.references[0], args.target_words, translator.target.tokenise)
         analysis["confidence"] = _confidence(translator, words, targets, config)
         if "alignment" in translator.system.diagnostics:
             analysis |= skip_rates(translator, words, targets)

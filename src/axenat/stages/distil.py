@@ -9,9 +9,10 @@ from typing import Any
 
 from axenat.data.chunks import chunk_bounds, shard_bounds
 from axenat.data.distilled import ShardRecord
+from axenat.data.lines import lines_and_sha256
 from axenat.decode.shard import LOCK, Parts, translate_chunks
 from axenat.decode.translator import Translator
-from axenat.files import UserError, alone, count_lines, refuse_twice, sha256_of, write_json
+from axenat.files import UserError, alone, refuse_twice, sha256_of, write_json
 from axenat.layout import SUBWORD_FILES
 from axenat.records import as_plain, build
 from axenat.systems.registry import TEACHERS
@@ -31,14 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
     refuse_twice(args.out, args.record)
-    bounds = shard_bounds(chunk_bounds(count_lines(args.source)), args.shard)
+    lines, source_sha256 = lines_and_sha256(args.source)
+    bounds = shard_bounds(chunk_bounds(lines), args.shard)
     translator = Translator(args.model, device_of(args.device))
     if not translator.system.teaches:
         kinds, name = " or ".join(TEACHERS), translator.system.name
         raise UserError(f"--model {args.model}: a teacher is a {kinds} run, and this one is {name}")
     made_with = {
         "teacher_sha256": sha256_of(args.model / "model.safetensors"),
-        "source_sha256": sha256_of(args.source),
+        "source_sha256": source_sha256,
         "engine": translator.engine.name,
         "precision": translator.engine.precision,
         "beam_size": translator.decode.beam_size,

@@ -21,6 +21,7 @@ from axenat.data.distilled import (
     read_shard_record,
     why_real,
 )  # fmt: skip
+from axenat.data.lines import lines_and_sha256
 from axenat.data.text import REASONS, detokenise, pair_reason
 from axenat.evaluate.bleu import bleu
 from axenat.files import UserError, atomic, count_lines, iter_lines, read_record, sha256_of, write_json
@@ -82,19 +83,18 @@ def _check(args: argparse.Namespace, records: list[ShardRecord]) -> dict[str, An
     """What all shards were made with; refused unless they are the whole of this source, by this teacher."""
     if len(args.shards) != len(records):
         raise UserError(f"{len(args.shards)} shards but {len(records)} records; give one record for each shard")
+    source_lines, source_sha256 = lines_and_sha256(args.source)
     made_with = {
         "teacher_sha256": sha256_of(args.teacher / "model.safetensors"),
-        "source_sha256": sha256_of(args.source),
-        "engine": records[0].engine,
-        "precision": records[0].precision,
-        "beam_size": records[0].beam_size,
+        "source_sha256": source_sha256,
+        **{key: getattr(records[0], key) for key in ("engine", "precision", "beam_size")},
         "length_penalty": read_record(args.teacher / "tuned.json", "value")["value"],
     }
     check_records(records, made_with)
     for path, record in zip(args.shards, records, strict=True):
         check_text(path, record)
     lines = sum(record.lines for record in records)
-    for path in (args.source, args.target):
-        if count_lines(path) != lines:
-            raise UserError(f"the shards hold {lines} lines but {path} has {count_lines(path)}")
+    for path, found in ((args.source, source_lines), (args.target, count_lines(args.target))):
+        if found != lines:
+            raise UserError(f"the shards hold {lines} lines but {path} has {found}")
     return made_with

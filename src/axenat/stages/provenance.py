@@ -10,12 +10,11 @@ from typing import Any
 import torch
 
 from axenat import __version__
-from axenat.files import sha256_of
 
 PACKAGES = ("torch", "numpy", "numba", "sacrebleu", "subword-nmt", "sacremoses", "snakemake", "mlflow", "dvc")
 
 
-def provenance(device: torch.device, data: Path) -> dict[str, Any]:
+def provenance(device: torch.device, train_ids_sha256: str) -> dict[str, Any]:
     return {
         "axenat": __version__,
         "commit": _git("rev-parse", "HEAD"),
@@ -29,7 +28,7 @@ def provenance(device: torch.device, data: Path) -> dict[str, Any]:
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "threads": torch.get_num_threads(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
-        "train_ids_sha256": sha256_of(data),
+        "train_ids_sha256": train_ids_sha256,
     }
 
 

@@ -1,14 +1,17 @@
 """`axenat score`: one output of one run against its references."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from axenat.config import is_ablation
+from axenat.data.held_out import words_of_references
+from axenat.data.text import tokenise
 from axenat.data.text_section import read_text_rules
 from axenat.evaluate.analysis import accepted_share, repetition_rate
 from axenat.evaluate.bleu import bleu_record
-from axenat.evaluate.conventions import Text, conventions, in_both_forms
+from axenat.evaluate.conventions import Text, conventions
 from axenat.files import UserError, read_lines, read_mapping, read_record, write_json
 from axenat.languages import bleu_tokeniser
 
@@ -18,6 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokenised", required=True, help="the same, tokenised words")
     parser.add_argument("--subwords", required=True, help="the same, subwords")
     parser.add_argument("--references", nargs="+", required=True, help="plain text, one file for each reference set")
+    parser.add_argument(
+        "--reference-words",
+        help="tokenised text of all references, as `axenat clean` or, of several, `axenat clean_references` writes it; "
+        "otherwise they are tokenised here",
+    )
     parser.add_argument(
         "--text-rules", type=Path, required=True, help="text.yaml of the corpus: how its lines are words"
     )
@@ -39,7 +47,10 @@ def main(args: argparse.Namespace) -> None:
     language, rules = section.target_language, section.text
     tokenised = read_lines(args.tokenised)
     hypothesis = Text(plain=read_lines(args.hypothesis), words=tokenised)
-    references = [in_both_forms(read_lines(path), language, rules) for path in args.references]
+    plain = [read_lines(path) for path in args.references]
+    to_words = partial(tokenise, language=language, text=rules)
+    words = words_of_references(plain, args.references, args.reference_words, to_words)
+    references = [Text(plain=lines, words=tokens) for lines, tokens in zip(plain, words, strict=True)]
     found = {each.name: each for each in conventions(hypothesis, references, language, rules)}
     score = {
         "run": config["run"],

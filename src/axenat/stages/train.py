@@ -12,7 +12,7 @@ from pathlib import Path
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.vocab import Vocab
 from axenat.decode.translator import new_model, read_run_config
-from axenat.files import UserError, read_yaml, write_json, write_lines, write_text
+from axenat.files import UserError, read_yaml, sha256_of, write_json, write_lines, write_text
 from axenat.objectives.registry import objective_of
 from axenat.publishing.follow import following
 from axenat.stages.provenance import provenance
@@ -57,18 +57,19 @@ def main(args: argparse.Namespace) -> None:
     train_ids, valid_ids = ParallelCorpus(args.train), ParallelCorpus(args.valid)
     for corpus in (train_ids, valid_ids):
         corpus.check_vocab(source_vocab, target_vocab)
-        corpus.verify()
     objective = objective_of(folder.run.objective)
     model = seeded_model(folder.run.seed, lambda: new_model(folder, objective, source_vocab, target_vocab))
     for path in _start(folder.run.start_from, args.start_from):
         start_from(model, path, args.subwords)
     with joined(args.device) as (ranks, device):
+        # Ids may be gigabytes: one rank reads them once, for their checksums and for the fingerprint.
+        sums = ranks.from_the_first(lambda: [train_ids.verify(), valid_ids.verify(), *map(sha256_of, args.start_from)])
         workers = (2 if device.type == "cuda" else 0) if args.workers is None else args.workers
         setting = Setting(
             folder.run, model.to(device), objective, train_ids, valid_ids, args.out / "checkpoints", device,
             ranks, workers, 60 * args.save_minutes,
         )  # fmt: skip
-        mark = fingerprint(read_yaml(args.config), args.train, args.valid, *args.start_from)
+        mark = fingerprint(read_yaml(args.config), *sums)
         if is_trained(args.out, mark):
             return
         if not ranks.writes:
@@ -78,7 +79,7 @@ def main(args: argparse.Namespace) -> None:
         with the_only_one(args.out):
             if is_trained(args.out, mark):  # by an earlier copy of this job, while we waited
                 return
-            made_by = {**provenance(device, args.train), "fingerprint": mark}
+            made_by = {**provenance(device, sums[0]), "fingerprint": mark}
             write_json(args.out / "provenance.json", made_by)  # first: MLflow is told of it
             with following(args.out), back_into_the_queue(args.out):
                 state = train(setting, mark)

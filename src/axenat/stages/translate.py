@@ -28,7 +28,9 @@ LINES_AT_ONCE = 4096  # enough for full batches of any length
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, required=True, help="folder of a run")
-    parser.add_argument("--input", type=Path, help="text file, one sentence a line (default: standard input)")
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument("--input", type=Path, help="text file, one sentence a line (default: standard input)")
+    given.add_argument("--input-words", type=Path, metavar="FILE", help="tokenised text, as `axenat clean` writes it")
     parser.add_argument("--output", type=Path, help="file to write (default: standard output)")
     parser.add_argument("--tokenised", type=Path, help="also write the tokenised words here")
     parser.add_argument("--subwords", type=Path, help="also write the subwords here")
@@ -53,12 +55,13 @@ def main(args: argparse.Namespace) -> None:
         if value is not None and value < 1:
             raise UserError(f"{flag} {value}: must be at least 1")
     refuse_twice(args.output, args.tokenised, args.subwords, args.record)
-    if (args.input is None and sys.stdin is None) or (args.output is None and sys.stdout is None):
+    source = args.input or args.input_words
+    if (source is None and sys.stdin is None) or (args.output is None and sys.stdout is None):
         raise UserError("standard input or output is closed; name files with --input and --output")
-    at_once = args.lines_at_once or (1 if args.input is None and sys.stdin.isatty() else LINES_AT_ONCE)
+    at_once = args.lines_at_once or (1 if source is None and sys.stdin.isatty() else LINES_AT_ONCE)
     changes = {key: value for key in ("engine", "precision") if (value := getattr(args, key))}
     translator = Translator(args.model, device_of(args.device), args.decode, latency=at_once == 1, **changes)
-    lines = iter_lines(args.input) if args.input else decode_lines(sys.stdin.buffer, "standard input")
+    lines = iter_lines(source) if source else decode_lines(sys.stdin.buffer, "standard input")
     num_lines = num_cut = 0
     with ExitStack() as stack:
         text = stack.enter_context(atomic(args.output)) if args.output else sys.stdout
@@ -66,9 +69,9 @@ def main(args: argparse.Namespace) -> None:
             form: stack.enter_context(atomic(path))
             for form, path in (("words", args.tokenised), ("subwords", args.subwords)) if path
         }  # fmt: skip
-        advance, done = stack.enter_context(long_work(_total(args.input), unit="line", tell_end=False)), count(1)
+        advance, done = stack.enter_context(long_work(_total(source), unit="line", tell_end=False)), count(1)
         for block in _blocks(lines, at_once):
-            words = translator.tokenise(block)
+            words = block if args.input_words else translator.tokenise(block)
             found = translator.best_translations(words, args.n_best or 1, advance=lambda: advance(next(done)))
             first = num_lines + 1 if args.n_best else None
             text.writelines(

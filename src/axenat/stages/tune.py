@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from axenat.data.held_out import words_of
 from axenat.decode.inspect import skip_rates
 from axenat.decode.translator import Translator
 from axenat.evaluate.bleu import bleu
@@ -15,8 +16,13 @@ from axenat.train.devices import device_of, use_threads
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, required=True, help="folder of the run")
-    parser.add_argument("--source", type=Path, required=True, help="plain source text of valid")
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--source", type=Path, help="plain source text of valid")
+    given.add_argument("--source-words", type=Path, metavar="FILE", help="the same, tokenised by `axenat clean`")
     parser.add_argument("--references", type=Path, nargs="+", required=True, help="plain references of valid")
+    parser.add_argument(
+        "--target-words", type=Path, metavar="FILE", help="the first of them, tokenised by `axenat clean`"
+    )
     parser.add_argument("--out", type=Path, required=True, help="tuned.json to write")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:0 (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: all)")
@@ -25,12 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     use_threads(args.threads)
     translator = Translator(args.model, device_of(args.device))
-    sources, _ = read_parallel(args.source, args.references[0])
+    sources, _ = read_parallel(args.source_words or args.source, args.references[0])
+    words = sources if args.source_words else translator.tokenise(sources)
     references = [read_lines(path) for path in args.references]
     tokenize = bleu_tokeniser(translator.target.language)
     candidates = []
     for value in progress(translator.grid, total=len(translator.grid), desc="tune"):
-        hypotheses = [one.text for one in translator.translate(sources, value)]
+        hypotheses = [one.text for one in translator.translate_words(words, value)]
         score = bleu(hypotheses, references, tokenize=tokenize, num_bootstrap=0)
         candidates.append({"value": value, "bleu": score["bleu"]})
     best = choose_best(candidates, "value")
@@ -39,9 +46,6 @@ def main(args: argparse.Namespace) -> None:
         "split": "valid", "bleu": best["bleu"], "signature": score["signature"], "candidates": candidates,
     }  # fmt: skip
     if "alignment" in translator.system.diagnostics:
-        result |= skip_rates(
-            translator,
-            [translator.source.tokenise(line) for line in sources],
-            [translator.target.tokenise(line) for line in references[0]],
-        )
+        targets = words_of(references[0], args.references[0], args.target_words, translator.target.tokenise)
+        result |= skip_rates(translator, words, targets)
     write_json(args.out, result)

@@ -8,11 +8,11 @@ import ctypes
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from torch import Tensor, distributed, nn
@@ -44,6 +44,23 @@ class Ranks:
         if self.world > 1:
             distributed.all_reduce(sums)
         return sums
+
+    def from_the_first(self, work: Callable[[], T]) -> T:
+        """The result of `work`, which only the first rank does. If it fails there, all ranks stop with its reason."""
+        if self.world == 1:
+            return work()
+        box: list[Any] = [None, None]
+        failure: Exception | None = None
+        if self.rank == 0:
+            try:
+                box = [work(), None]
+            except Exception as error:
+                box, failure = [None, str(error)], error
+        distributed.broadcast_object_list(box, src=0)
+        result, reason = box
+        if reason is not None:
+            raise failure or UserError(reason)
+        return cast(T, result)
 
     def parallel(self, model: nn.Module, device: torch.device) -> nn.Module:
         """The model, whose gradients become the mean over all ranks on the way back."""

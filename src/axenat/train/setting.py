@@ -11,7 +11,7 @@ import torch
 
 from axenat.config import RunConfig
 from axenat.data.corpus import ParallelCorpus
-from axenat.files import UserError, sha256_of
+from axenat.files import UserError
 from axenat.model.transformer import Transformer
 from axenat.objectives.base import Objective
 from axenat.train.checkpoint import HISTORY
@@ -39,9 +39,12 @@ class Setting:
         return self.folder / HISTORY
 
 
-def fingerprint(config: dict[str, Any], *corpora: Path) -> str:
-    """Hidden state must not outlive the configuration and data (train and valid) that it came from."""
-    text = STATE_FORMAT + json.dumps(config, sort_keys=True) + "".join(map(sha256_of, corpora))
+def fingerprint(config: dict[str, Any], *sums: str) -> str:
+    """Hidden state must not outlive the configuration and the data that it came from.
+
+    `sums` are the sha256 of the files of train and valid, and of the weights that the training starts from.
+    """
+    text = STATE_FORMAT + json.dumps(config, sort_keys=True) + "".join(sums)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
