@@ -32,8 +32,7 @@ class Axe:
         batch = predicted(batch, self.config.eos)
         if self.config.train_length_multiplier != 1.0:
             # Differs from the paper: it found as many predictions as targets best. Nothing is observed here.
-            lengths = scaled(batch.target_lengths.cpu(), self.config.train_length_multiplier)
-            return blank_page(lengths).to(batch.target.device)
+            return blank_page(scaled(batch.on_cpu.target_lengths, self.config.train_length_multiplier))
         return masked_canvas(batch, self.config.observe, rng, self.config.most_hidden)
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:

@@ -14,7 +14,7 @@ VALIDATION_SEED = 7  # the same masks at each validation, or losses could not be
 
 
 def loss_of(setting: Setting, model: nn.Module, batch: Batch, rng: torch.Generator, dtype: torch.dtype) -> LossSum:
-    canvas = setting.objective.canvas(batch, rng).to(setting.device, non_blocking=True)
+    canvas = setting.objective.canvas(batch, rng).to(setting.device)
     batch = batch.to(setting.device)
     with autocast(setting.device, dtype):
         output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, setting.objective.causal)
