@@ -41,10 +41,11 @@ class Axe:
         arguments = (
             batch.target, canvas.lengths, batch.target_lengths, canvas.observed if free else None, self.options,
         )  # fmt: skip
-        # Values are not checked here, for the loop watches for what is not finite: the plain loss never makes a GPU
-        # wait, the fused one once for the lengths, and if tokens are free, twice a part for the rows that pay.
+        # Values are not checked here, since a GPU would wait: the loop watches for what is not finite.
         if self.config.projection == "fused":
-            total, _, alignment = axe_from_states(output.states, output.output_matrix, *arguments, check=False)
+            total, _, alignment = axe_from_states(
+                output.states, output.output_matrix, *arguments, check=False, lengths_on_cpu=canvas.on_cpu.lengths
+            )
         else:
             losses, alignment = axe_loss_and_alignment(output.logits(), *arguments, check=False)
             total = losses.sum()
