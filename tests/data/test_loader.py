@@ -1,6 +1,5 @@
 """However batches are loaded, they are those of the plan, and nothing is left behind."""
 
-import dataclasses
 import itertools
 import multiprocessing
 import pickle
@@ -31,7 +30,7 @@ def plan(corpus: ParallelCorpus) -> list[np.ndarray]:
 
 
 def content(batch: Batch) -> list[list]:
-    return [getattr(batch, item.name).tolist() for item in dataclasses.fields(batch)]
+    return [tensor.tolist() for tensor in batch.tensors().values()]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -75,8 +74,8 @@ def test_pinning_reaches_every_part_of_a_batch(corpus, monkeypatch) -> None:
     monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: tensor + 1)  # visible without a GPU
     (batch,) = load_batches(corpus, [np.array([3, 4])], pin=True)
     plain = collate(corpus, [3, 4])
-    for item in dataclasses.fields(batch):
-        assert torch.equal(getattr(batch, item.name), getattr(plain, item.name) + 1)
+    for pinned, tensor in zip(batch.tensors().values(), plain.tensors().values(), strict=True):
+        assert torch.equal(pinned, tensor + 1)
 
 
 def test_pinning_without_a_gpu_has_no_effect(corpus, monkeypatch) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from axenat.losses import projected
 from axenat.losses.axe import Alignment, AxeOptions, axe_loss_and_alignment
 from axenat.losses.cross_entropy import cross_entropy_loss
 from axenat.losses.projected import axe_from_states, cross_entropy_from_states
@@ -63,6 +65,26 @@ def test_fused_axe_is_plain_axe(seed, B, n, m, at_once, smoothing, observes) -> 
     assert torch.equal(alignment.operator, twin.operator)
     assert torch.equal(alignment.skipped_prediction, twin.skipped_prediction)
     assert_close(gradients(total, sentences), gradients(twin_total, sentences))
+
+
+@given(seed=seeds, B=st.integers(1, 6), m=st.integers(1, 5), at_once=parts, smoothing=st.sampled_from([0.0, 0.1]))
+def test_a_gpu_does_without_asking_what_a_cpu_may_ask(seed, B, m, at_once, smoothing) -> None:
+    """Lengths come from the CPU, and rows that pay nothing are multiplied with the others."""
+    sentences = batch(seed, B, m, m)
+    rng = torch.Generator().manual_seed(seed)
+    inside = torch.arange(m) < sentences["target_lengths"][:, None]
+    sentences["observed"] = inside & (torch.rand(B, m, generator=rng) < 0.8)
+    options = AxeOptions(blank_id=BLANK, skip_target_penalty=2.0, label_smoothing=smoothing)
+    asked, losses, _ = axe_from_states(**sentences, options=options, at_once=at_once)
+    expected = gradients(asked, sentences)
+    known = sentences["prediction_lengths"].clone()
+    with mock.patch.object(projected, "MOSTLY", {}), mock.patch.object(Tensor, "nonzero", None):
+        total, same, _ = axe_from_states(
+            **sentences, options=options, at_once=at_once, check=False, lengths_on_cpu=known
+        )
+    assert_close(total, asked)
+    assert_close(same, losses)
+    assert_close(gradients(total, sentences), expected)
 
 
 @given(seed=seeds, N=st.integers(1, 20), at_once=parts, smoothing=st.sampled_from([0.0, 0.1]))
@@ -123,15 +145,20 @@ def test_small_probabilities_survive_float16() -> None:
 
 
 class Largest(TorchDispatchMode):
-    """The sizes of all tensors that are made, the rows of all products with the vocabulary, and how many products."""
+    """The sizes of all tensors that are made, the rows of all products with the vocabulary, and how many products.
+
+    `paying` are the rows whose gradients are added up.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.size = self.rows = self.products = 0
+        self.size = self.rows = self.products = self.paying = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = function(*args, **(kwargs or {}))
         self.products += function.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm_)
+        if function.overloadpacket is torch.ops.aten.addmm_:
+            self.paying += args[1].shape[1]
         if isinstance(made, Tensor):
             self.size = max(self.size, made.numel())
             if function is torch.ops.aten.mm.out and made.shape[1] == V:
@@ -146,6 +173,15 @@ def test_no_tensor_of_all_logits_is_made_and_padding_is_never_projected() -> Non
         gradients(total, sentences)
     assert seen.size <= 40 * 8 * 8  # the costs (B m n) of tokens this short; all logits are 40 * 8 * 11
     assert seen.rows == sentences["prediction_lengths"].clamp(min=1).sum()
+
+
+def test_on_a_cpu_rows_that_pay_nothing_are_not_multiplied() -> None:
+    """All tokens but one are observed, and each is aligned with itself."""
+    targets, lengths = torch.arange(1, 7)[None], torch.tensor([6])
+    states, matrix = (20.0 * torch.eye(V)[targets]).requires_grad_(), torch.eye(V).requires_grad_()
+    with Largest() as seen:
+        axe_from_states(states, matrix, targets, lengths, lengths, targets != 3, OPTIONS)
+    assert seen.paying == 1
 
 
 def test_without_gradient_none_is_made() -> None:

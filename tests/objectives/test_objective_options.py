@@ -37,7 +37,7 @@ def loss_of(objective, batch: Batch, seed: int = 1) -> LossSum:
 
 def test_a_canvas_moves_as_a_whole() -> None:
     canvas = tiny.objective("axe").canvas(BATCH, generator())
-    moved = canvas.to("meta", non_blocking=True)
+    moved = canvas.to("meta")
     assert all(getattr(moved, name).device.type == "meta" for name in ("ids", "lengths", "observed"))
     again = canvas.to(torch.device("cpu"))
     assert all(torch.equal(getattr(again, name), getattr(canvas, name)) for name in ("ids", "lengths", "observed"))

@@ -1,6 +1,5 @@
 """Every key of `objective` reaches canvas, loss, decoding and analysis of the objectives that read it, and no other."""
 
-import dataclasses
 import tempfile
 from itertools import combinations
 from pathlib import Path
@@ -55,7 +54,7 @@ def scored(config: Settings, batch: Batch = BATCH) -> tuple[list[Canvas], LossSu
 def numbers(config: Settings) -> Any:
     canvases, loss, model = scored(config)
     loss.total.backward()
-    seen = [[getattr(one, item.name).tolist() for item in dataclasses.fields(one)] for one in canvases]
+    seen = [[tensor.tolist() for tensor in (one.ids, one.lengths, one.observed)] for one in canvases]
     return seen, loss.detached(), (model.target_tokens.weight.grad / float(loss.count)).tolist()
 
 

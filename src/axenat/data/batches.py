@@ -27,19 +27,40 @@ class Batch:
     target: Tensor  # (B n)
     target_lengths: Tensor  # (B,)
     index: Tensor  # (B,) sentence numbers in the corpus
+    copied_from: "Batch | None" = None  # the same batch on the CPU
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        return self._each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+    @property
+    def on_cpu(self) -> "Batch":
+        """The batch that this one was copied from. Its values can be read while a GPU computes."""
+        return self if self.copied_from is None else self.copied_from
+
+    def to(self, device: torch.device | str) -> "Batch":
+        origin = None if torch.device(device).type == "cpu" else self.on_cpu
+        return self._each(lambda tensor: to_device(tensor, device), origin)
 
     def pin_memory(self) -> "Batch":
         """In memory that a GPU can fetch by itself while the CPU goes on."""
         return self._each(Tensor.pin_memory)
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        return Batch(**{item.name: change(getattr(self, item.name)) for item in fields(self)})
+    def tensors(self) -> dict[str, Tensor]:
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+
+    def _each(self, change: Callable[[Tensor], Tensor], origin: "Batch | None" = None) -> "Batch":
+        return Batch(**{name: change(tensor) for name, tensor in self.tensors().items()}, copied_from=origin)
+
+
+def to_device(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """A copy on the device. A GPU makes it while the CPU goes on, and in time for the work that is queued after it."""
+    device = torch.device(device)
+    if device.type == "cpu":  # what is read here must have arrived
+        return tensor.to(device)
+    if device.type == "cuda" and tensor.device.type == "cpu":
+        tensor = tensor.pin_memory()  # from other memory a GPU fetches nothing by itself
+    return tensor.to(device, non_blocking=True)
 
 
 def pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ The price is that only the sum has a gradient, since that of the matrix is added
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -21,7 +22,9 @@ from axenat.losses.scoring import Choice, costs, finite_means_, gradient_, norma
 # Logits held at once: enough to keep the matrix products fast (64 MB in float32), and a GPU busy (512 MB).
 AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 27}
 FLOAT16_BITS = 15  # 2 ** 15 is the largest power of two that float16 has
-MOSTLY = 0.9  # fewer paying rows than this share are worth picking out
+# Fewer paying rows than this share are worth picking out. Only the alignment says which rows pay, so that a GPU would
+# have to wait: there all rows are multiplied.
+MOSTLY = {"cpu": 0.9}
 
 
 class Part(NamedTuple):
@@ -66,8 +69,12 @@ def axe_from_states(
     *,
     check: bool = True,
     at_once: int = 0,
+    lengths_on_cpu: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Alignment]:
-    """The sum of `axe_loss`, with gradient; the losses (B,) and alignments, without."""
+    """The sum of `axe_loss`, with gradient; the losses (B,) and alignments, without.
+
+    Without `check`, and with the prediction lengths on the CPU too, no value is looked at and a GPU never waits.
+    """
     V = len(output_matrix)
     check_shapes(states, V, targets, prediction_lengths, target_lengths, observed, options.blank_id)
     targets, prediction_lengths, target_lengths = targets.long(), prediction_lengths.long(), target_lengths.long()
@@ -77,7 +84,7 @@ def axe_from_states(
     inside = within(prediction_lengths, m)
     # Even an empty sentence has a row, which pays for nothing: so each finds its predictions among the rows.
     sizes = prediction_lengths.clamp(1, m)
-    num_rows = sizes.tolist()  # here a GPU waits
+    num_rows = (sizes if lengths_on_cpu is None else lengths_on_cpu.clamp(1, m)).tolist()
     sentence = torch.repeat_interleave(sizes, output_size=sum(num_rows))
     first_row = (sizes.cumsum(0) - sizes)[:, None]
     row_of = first_row + torch.arange(m, device=sizes.device).minimum(sizes[:, None] - 1)
@@ -125,10 +132,12 @@ def _whole_sentences(num_rows: list[int], most: int) -> Iterator[Part]:
 def _score(states: Tensor, matrix: Tensor, parts: list[Part], choose: Choose) -> tuple[Tensor, Tensor]:
     """The sum of all costs, with gradient, and the cost of each row, without."""
     device = states.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
+    may_cast = torch.amp.is_autocast_available(device)  # the meta device, on which steps are rehearsed, has none
+    dtype = torch.get_autocast_dtype(device) if may_cast and torch.is_autocast_enabled(device) else states.dtype
     if not torch.is_grad_enabled():  # a Function is not told, and would make gradients for nobody
         states, matrix = states.detach(), matrix.detach()
-    with torch.autocast(device, enabled=False):  # the precision of each product is chosen here
+    # The precision of each product is chosen here.
+    with torch.autocast(device, enabled=False) if may_cast else nullcontext():
         total, paid = _ProjectedCosts.apply(states, matrix, parts, choose, dtype)  # type: ignore[no-untyped-call]
     return total, paid
 
@@ -186,9 +195,10 @@ class _Product:
             headroom = _headroom(choice.per_row())
             choice = choice.times(headroom.expand(len(states)))
         some: slice | Tensor = slice(None)
-        if choice.some_free:  # observed tokens that are aligned with themselves cost nothing
+        mostly = MOSTLY.get(states.device.type)
+        if choice.some_free and mostly:  # observed tokens that are aligned with themselves cost nothing
             paying = choice.per_row().nonzero()[:, 0]
-            if len(paying) < MOSTLY * len(states):  # their rows need no products
+            if len(paying) < mostly * len(states):  # their rows need no products
                 some = paying
                 states, logits, log_norm, choice = states[some], logits[some], log_norm[some], choice.only(some)
         gradient = gradient_(logits, logits, log_norm, choice).to(states.dtype)

@@ -39,7 +39,7 @@ class Axe:
         batch = predicted(batch, self.config.eos)
         if self.config.train_length_multiplier != 1.0:
             # Differs from the paper: it found as many predictions as targets best. Nothing is observed here.
-            return blank_page(self.canvas_lengths(batch.target_lengths.cpu())).to(batch.target.device)
+            return blank_page(self.canvas_lengths(batch.on_cpu.target_lengths))
         return masked_canvas(batch, self.config.observe, rng, self.config.most_hidden)
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
@@ -48,10 +48,11 @@ class Axe:
         arguments = (
             batch.target, canvas.lengths, batch.target_lengths, canvas.observed if free else None, self.options,
         )  # fmt: skip
-        # Values are not checked here, for the loop watches for what is not finite: the plain loss never makes a GPU
-        # wait, the fused one once for the lengths, and if tokens are free, twice a part for the rows that pay.
+        # Values are not checked here, since a GPU would wait: the loop watches for what is not finite.
         if self.config.projection == "fused":
-            total, _, alignment = axe_from_states(output.states, output.output_matrix, *arguments, check=False)
+            total, _, alignment = axe_from_states(
+                output.states, output.output_matrix, *arguments, check=False, lengths_on_cpu=canvas.on_cpu.lengths
+            )
         else:
             losses, alignment = axe_loss_and_alignment(output.logits(), *arguments, check=False)
             total = losses.sum()

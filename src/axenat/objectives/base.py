@@ -1,12 +1,12 @@
 """What an objective is: the decoder's input, its score and its read-out, which must agree."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from axenat.data.batches import Batch
+from axenat.data.batches import Batch, to_device
 from axenat.losses.cross_entropy import cross_entropy_loss
 from axenat.losses.projected import cross_entropy_from_states
 from axenat.model.transformer import ModelOutput
@@ -19,9 +19,17 @@ class Canvas:
     ids: Tensor  # (B m)
     lengths: Tensor  # (B,)
     observed: Tensor  # (B m) True where the decoder may see the target token
+    copied_from: "Canvas | None" = None  # the same canvas on the CPU
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Canvas":
-        return Canvas(*(getattr(self, item.name).to(device, non_blocking=non_blocking) for item in fields(self)))
+    @property
+    def on_cpu(self) -> "Canvas":
+        """The canvas that this one was copied from. Its values can be read while a GPU computes."""
+        return self if self.copied_from is None else self.copied_from
+
+    def to(self, device: torch.device | str) -> "Canvas":
+        origin = None if torch.device(device).type == "cpu" else self.on_cpu
+        ids, lengths, observed = (to_device(tensor, device) for tensor in (self.ids, self.lengths, self.observed))
+        return Canvas(ids, lengths, observed, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +85,30 @@ class Objective(Protocol):
     def canvas_lengths(self, target_lengths: Tensor) -> Tensor:
         """How many predictions there are in training for so many target tokens."""
 
-    def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas: ...
+    def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
+        """On the CPU, wherever the batch is."""
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum: ...
 
     def read_out(self, ids: list[int]) -> list[int]: ...
 
 
-def cross_entropy_of(output: ModelOutput, scored: Tensor, targets: Tensor, config: TokenLossSettings) -> Tensor:
-    """The sum over the positions (B m) that are scored; no other is projected."""
-    states, targets = output.states[scored], targets[scored]
+def cross_entropy_of(
+    output: ModelOutput, scored: Tensor, targets: Tensor, config: TokenLossSettings
+) -> tuple[Tensor, Tensor]:
+    """The sum over the positions that are scored, and their number; no other position is projected.
+
+    `scored` (B m) is on the CPU: a GPU would have to say how many positions there are before the CPU could go on.
+    """
+    assert output.states.shape[:2] == scored.shape == targets.shape, "rows are counted alike in all three"
+    device = output.states.device
+    rows = to_device(scored.flatten().nonzero()[:, 0], device)
+    number = torch.full((), len(rows), device=device)
+    states, targets = output.states.flatten(0, 1)[rows], targets.flatten()[rows]
     how: Any = {"label_smoothing": config.label_smoothing, "check": False}  # the loop watches for what is not finite
     if config.projection == "fused":
-        return cross_entropy_from_states(states, output.output_matrix, targets, **how)
-    return cross_entropy_loss(states @ output.output_matrix.T, targets, **how).sum()
+        return cross_entropy_from_states(states, output.output_matrix, targets, **how), number
+    return cross_entropy_loss(states @ output.output_matrix.T, targets, **how).sum(), number
 
 
 def count_of(tokens: Tensor, batch: Batch, config: TokenLossSettings) -> Tensor:

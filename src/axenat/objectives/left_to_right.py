@@ -23,14 +23,15 @@ class LeftToRight:
         return target_lengths
 
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
+        batch = batch.on_cpu
         start = torch.full_like(batch.target[:, :1], BOS)
         ids = torch.cat([start, batch.target[:, :-1]], dim=1)
         return Canvas(ids, batch.target_lengths, within(batch.target_lengths, ids.shape[1]))
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
-        scored = within(batch.target_lengths, batch.target.shape[1])
-        total = cross_entropy_of(output, scored, batch.target, self.config)
-        return LossSum(total, count_of(scored.sum(), batch, self.config), {"token_loss": total.detach()})
+        scored = within(canvas.on_cpu.lengths, canvas.ids.shape[1])
+        total, num_tokens = cross_entropy_of(output, scored, batch.target, self.config)
+        return LossSum(total, count_of(num_tokens, batch, self.config), {"token_loss": total.detach()})
 
     def read_out(self, ids: list[int]) -> list[int]:
         """Up to the first <eos>."""

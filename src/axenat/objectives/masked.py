@@ -32,11 +32,11 @@ class Masked:
 
     def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         batch = predicted(batch, self.config.eos)
-        scored = within(batch.target_lengths, batch.target.shape[1])
+        scored = within(canvas.on_cpu.lengths, canvas.ids.shape[1])
         if self.config.score == "hidden":
-            scored = scored & ~canvas.observed
-        tokens = cross_entropy_of(output, scored, batch.target, self.config)
-        return with_length_loss(tokens, scored.sum(), output, batch, self.config, {})
+            scored = scored & ~canvas.on_cpu.observed
+        tokens, num_tokens = cross_entropy_of(output, scored, batch.target, self.config)
+        return with_length_loss(tokens, num_tokens, output, batch, self.config, {})
 
     def read_out(self, ids: list[int]) -> list[int]:
         """<eos> is an ordinary token of a masked model and is dropped wherever it stands."""

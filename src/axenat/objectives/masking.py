@@ -20,7 +20,8 @@ def predicted(batch: Batch, eos: str) -> Batch:
         return batch
     lengths, size = (batch.target_lengths - 1).clamp(min=1), max(1, batch.target.shape[1] - 1)
     target = batch.target[:, :size].masked_fill(~within(lengths, size), PAD)
-    return replace(batch, target=target, target_lengths=lengths)
+    origin = None if batch.copied_from is None else predicted(batch.copied_from, eos)
+    return replace(batch, target=target, target_lengths=lengths, copied_from=origin)
 
 
 def scaled(lengths: Tensor, multiplier: float) -> Tensor:
@@ -44,11 +45,11 @@ def hide_some(lengths: Tensor, size: int, rng: torch.Generator, most: str = "all
 
 def masked_canvas(batch: Batch, observe: str, rng: torch.Generator, most_hidden: str = "all") -> Canvas:
     """The target with hidden tokens replaced by <mask>; drawn on the CPU, so equal on every device."""
-    lengths, size = batch.target_lengths.cpu(), batch.target.shape[1]
+    batch = batch.on_cpu
+    lengths, size = batch.target_lengths, batch.target.shape[1]
     inside = within(lengths, size)
     hidden = hide_some(lengths, size, rng, most_hidden) if observe == "some" else inside
-    hidden, observed = hidden.to(batch.target.device), (inside & ~hidden).to(batch.target.device)
-    return Canvas(batch.target.masked_fill(hidden, MASK), batch.target_lengths, observed)
+    return Canvas(batch.target.masked_fill(hidden, MASK), lengths, inside & ~hidden)
 
 
 def blank_page(lengths: Tensor) -> Canvas:

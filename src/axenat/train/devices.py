@@ -1,6 +1,6 @@
 """Where and in which precision the model runs."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
@@ -32,7 +32,7 @@ def precision_of(name: str, device: torch.device) -> torch.dtype:
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
-    return torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+    return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype)
 
 
 def allow_fast_products(precision: str, device: torch.device) -> None:

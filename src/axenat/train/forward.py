@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from axenat.data.batches import Batch, collate, plan_batches
+from axenat.data.batches import Batch, collate, plan_batches, to_device
 from axenat.objectives.base import LossSum
 from axenat.train import history
 from axenat.train.devices import autocast
@@ -14,7 +14,7 @@ VALIDATION_SEED = 7  # the same masks at each validation, or losses could not be
 
 
 def loss_of(setting: Setting, model: nn.Module, batch: Batch, rng: torch.Generator, dtype: torch.dtype) -> LossSum:
-    canvas = setting.objective.canvas(batch, rng).to(setting.device, non_blocking=True)
+    canvas = setting.objective.canvas(batch, rng).to(setting.device)
     batch = batch.to(setting.device)
     with autocast(setting.device, dtype):
         output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, setting.objective.causal)
@@ -59,7 +59,7 @@ def gather(
     table = torch.zeros(size * len(rows[0]) + 1, dtype=torch.float64, device=setting.device)
     view = table[1:].view(size, len(rows[0]))
     for number, row in zip(numbers, rows, strict=False):  # a rank without any has one row, which does not count
-        view[number] = torch.stack([value.to(setting.device, torch.float64) for value in row.values()])
+        view[number] = torch.stack([to_device(value, setting.device).double() for value in row.values()])
     table[0] = float(asked)
     stop, *values = setting.ranks.add_(table).tolist()
     width = len(rows[0])
