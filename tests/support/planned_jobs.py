@@ -47,7 +47,7 @@ def jobs_in(plan: str) -> list[Job]:
 
 
 def _job(block: str) -> Job:
-    rule, command = re.search(r"^(?:local)?rule (\w+):", block, re.M), re.search(r"^Shell command: (.*)", block, re.M)
+    rule, command = re.search(r"^(?:local)?rule (\S+):$", block, re.M), re.search(r"^Shell command: (.*)", block, re.M)
     assert rule and command, block
     fields = dict(FIELD.findall(block))
     return Job(

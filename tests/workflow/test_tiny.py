@@ -14,6 +14,8 @@ from axenat.estimates import space_of
 from axenat.files import read_yaml
 from axenat.study import parse_study
 from tests.browser import needs_browser, running, visiting
+from tests.golden.finished import finished_records
+from tests.golden.store import problems
 from tests.support import study_files
 from tests.support.planned_jobs import jobs_in
 
@@ -41,6 +43,12 @@ def test_the_summary_holds_every_run_with_its_signature(summary):
         assert "nrefs:8" in score["signature"]
         assert score["bleu_low"] <= score["bleu"] <= score["bleu_high"]
         assert {"repetition", "skip_target_penalty", "length_multiplier", "chosen", "valid_share"} <= score.keys()
+
+
+def test_what_no_processor_decides_is_as_it_was_recorded(finished):
+    """Data, ids, names of weights, keys of results, parameters of rules; names in MLflow."""
+    found = problems("finished", finished_records(finished.folder))
+    assert not found, "\n".join(found)
 
 
 def test_each_student_is_reported_with_one_length_candidate_too(finished, summary):
