@@ -6,6 +6,7 @@ starts, of memory, or of many kinds of death call the real command.
 """
 
 import atexit
+import contextlib
 import functools
 import os
 import subprocess
@@ -19,12 +20,14 @@ COMMANDS = ("axenat", "dvc", "sacrebleu", "snakemake", "torchrun")
 HERE = Path(__file__).parent
 
 
-@functools.cache
 def commands(hash_seed: int = 0) -> Path:
-    """A folder of commands to put at the beginning of PATH. Another seed is another server, with sets in other order.
+    """A folder of commands, for the beginning of PATH. Another seed is another server, with sets in another order."""
+    return _started(hash_seed)
 
-    The server ends with this process, whose end it notices by its standard input.
-    """
+
+@functools.cache
+def _started(hash_seed: int) -> Path:
+    """The server ends with this process, whose end it notices by its standard input."""
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     for name in COMMANDS:
         program = f"#!{sys.executable} -IS\n" + (HERE / "client.py").read_text(encoding="utf-8")
@@ -42,9 +45,9 @@ def commands(hash_seed: int = 0) -> Path:
     return folder
 
 
-def axenat(hash_seed: int = 0) -> str:
+def axenat() -> str:
     """The path of the command."""
-    return str(commands(hash_seed) / "axenat")
+    return str(commands() / "axenat")
 
 
 def path(hash_seed: int = 0) -> str:
@@ -62,5 +65,5 @@ class Process(subprocess.Popen[str]):
         note = commands() / f"pid-{self.pid}"
         while self.poll() is None and not note.exists():
             time.sleep(0.005)
-        if self.poll() is None:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
             os.kill(int(note.read_text()), sig)

@@ -25,14 +25,24 @@ ENTRIES = {
 }
 # What the commands import when they are at work, and libraries when they are first used.
 MODULES = (
-    "torch",
-    "torch._dynamo",
-    "numba",
-    "pandas",
     "ctranslate2",
+    "docutils.core",
+    "dulwich.porcelain",
+    "dvc.cli.parser",
+    "dvc.repo.experiments",
+    "matplotlib.backends.backend_svg",
+    "mlflow.store.model_registry.sqlalchemy_store",
+    "mlflow.store.tracking.sqlalchemy_store",
+    "networkx",
+    "numba",
     "onnxruntime",
-    "mlflow",
-    "matplotlib.figure",
+    "pandas",
+    "ruamel.yaml",
+    "snakemake.profiles",
+    "snakemake.report.html_reporter",
+    "snakemake.storage",
+    "torch._dynamo",
+    "xml.etree.ElementTree",
 )
 READ_AT_START = ("PYTHONPATH", "PYTHONSTARTUP", "TRITON_INTERPRET")
 
