@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-PATIENCE_SECONDS = 600
+PATIENCE_SECONDS = 120
 # Python and its libraries read these when they start, too early for a process that is forked.
 READ_AT_START = ("PYTHONPATH", "PYTHONSTARTUP", "TRITON_INTERPRET")
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -16,16 +16,10 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signa
 
 def main() -> None:
     folder, name = os.path.split(os.path.abspath(sys.argv[0]))
-    try:
-        with open(os.path.join(folder, "environment.json"), encoding="utf-8") as stream:
-            known = json.load(stream)
-    except FileNotFoundError:
-        known = None
-    real = os.path.join(os.path.dirname(sys.executable), name)
-    streams = all(map(_is_open, (0, 1, 2)))
-    if not streams or (known is not None and any(os.environ.get(key) != known[key] for key in READ_AT_START)):
+    connection = _connected(os.path.join(folder, "socket")) if all(map(_is_open, (0, 1, 2))) else None
+    if connection is None or _starts_otherwise(folder):
+        real = os.path.join(os.path.dirname(sys.executable), name)
         os.execv(real, [real, *sys.argv[1:]])
-    connection = _connected(os.path.join(folder, "socket"))
     request = {"name": name, "words": sys.argv[1:], "folder": os.getcwd(), "environment": dict(os.environ)}
     text = json.dumps(request).encode()
     descriptors = array.array("i", (0, 1, 2))
@@ -48,6 +42,12 @@ def main() -> None:
     os._exit(code)
 
 
+def _starts_otherwise(folder: str) -> bool:
+    with open(os.path.join(folder, "environment.json"), encoding="utf-8") as stream:
+        known = json.load(stream)
+    return any(os.environ.get(key) != known[key] for key in READ_AT_START)
+
+
 def _is_open(descriptor: int) -> bool:
     try:
         os.fstat(descriptor)
@@ -57,14 +57,14 @@ def _is_open(descriptor: int) -> bool:
 
 
 def _connected(path: str) -> socket.socket:
-    """The server imports for some seconds before it answers the first call."""
+    """The server may have been started just now."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(path)
             return connection
-        except (FileNotFoundError, ConnectionRefusedError):
+        except FileNotFoundError:
             if time.monotonic() > end:
                 raise
             time.sleep(0.02)

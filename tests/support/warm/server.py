@@ -15,6 +15,8 @@ import threading
 import traceback
 from typing import Any
 
+from axenat.cli import STAGES
+
 # Where each command begins.
 ENTRIES = {
     "axenat": ("axenat.cli", "main"),
@@ -23,50 +25,55 @@ ENTRIES = {
     "snakemake": ("snakemake.cli", "main"),
     "torchrun": ("torch.distributed.run", "main"),
 }
-# What the commands import when they are at work, and libraries when they are first used.
-MODULES = (
-    "ctranslate2",
-    "docutils.core",
-    "dulwich.porcelain",
-    "dvc.cli.parser",
-    "dvc.repo.experiments",
-    "matplotlib.backends.backend_svg",
-    "mlflow.store.model_registry.sqlalchemy_store",
-    "mlflow.store.tracking.sqlalchemy_store",
-    "networkx",
-    "numba",
-    "onnxruntime",
-    "pandas",
-    "ruamel.yaml",
-    "snakemake.profiles",
-    "snakemake.report.html_reporter",
-    "snakemake.storage",
-    "torch._dynamo",
-    "xml.etree.ElementTree",
-)
+# What each imports when it is at work, and libraries when they are first used.
+MODULES = {
+    "axenat": (
+        "ctranslate2",
+        "matplotlib.backends.backend_svg",
+        "mlflow.store.model_registry.sqlalchemy_store",
+        "mlflow.store.tracking.sqlalchemy_store",
+        "numba",
+        "onnxruntime",
+        "pandas",
+        "torch._dynamo",
+        *(f"axenat.stages.{name}" for name in STAGES),
+    ),
+    "dvc": ("dulwich.porcelain", "dvc.cli.parser", "dvc.repo.experiments", "networkx", "ruamel.yaml"),
+    "sacrebleu": (),
+    "snakemake": (
+        "docutils.core",
+        "snakemake.profiles",
+        "snakemake.report.html_reporter",
+        "snakemake.storage",
+        "xml.etree.ElementTree",
+    ),
+    "torchrun": (),
+}
 READ_AT_START = ("PYTHONPATH", "PYTHONSTARTUP", "TRITON_INTERPRET")
 
 
 class Server:
     def __init__(self, folder: str) -> None:
         self.folder, self.running = folder, dict[int, socket.socket]()
+        self.imported: set[str] = set()
         self.selector = selectors.DefaultSelector()
         awake, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        # A Ctrl-C for all is for those who are at work.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.selector.register(awake, selectors.EVENT_READ, lambda: self.reap(awake))
         self.selector.register(sys.stdin, selectors.EVENT_READ, self.end)
 
     def serve(self) -> Any:
         """Returns in the process of a call, with what is to be called."""
-        import_all()
-        gc.freeze()
         with open(os.path.join(self.folder, "environment.part"), "w", encoding="utf-8") as stream:
             json.dump({key: os.environ.get(key) for key in READ_AT_START}, stream)
         os.replace(os.path.join(self.folder, "environment.part"), os.path.join(self.folder, "environment.json"))
         listening = socket.socket(socket.AF_UNIX)
-        listening.bind(os.path.join(self.folder, "socket"))
+        listening.bind(os.path.join(self.folder, "socket.part"))
         listening.listen(64)
+        os.replace(os.path.join(self.folder, "socket.part"), os.path.join(self.folder, "socket"))
         self.selector.register(listening, selectors.EVENT_READ, lambda: self.accept(listening))
         while True:
             for key, _ in self.selector.select():
@@ -83,15 +90,27 @@ class Server:
         if len(descriptors) < 3 or len(text) < length:
             connection.close()
             return None
+        request = json.loads(text)
+        self.import_for(request["name"])
         process = os.fork()
         if not process:
-            return self.begin(json.loads(text), descriptors)
+            return self.begin(request, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         self.running[process] = connection
         self.selector.register(connection, selectors.EVENT_READ, lambda: self.deserted(process))
-        connection.sendall(process.to_bytes(8, "big"))
+        # Whoever called it may be gone; `deserted` will hear of it.
+        with contextlib.suppress(OSError):
+            connection.sendall(process.to_bytes(8, "big"))
         return None
+
+    def import_for(self, name: str) -> None:
+        """Before the first call of a command, and for all calls that follow."""
+        if name not in self.imported:
+            for module in (ENTRIES[name][0], *MODULES[name]):
+                importlib.import_module(module)
+            self.imported.add(name)
+            gc.freeze()
 
     def begin(self, request: dict[str, Any], descriptors: list[int]) -> Any:
         """The process of the call, with nothing left of the server but its imports."""
@@ -138,14 +157,6 @@ class Server:
             os.kill(process, signal.SIGKILL)
         shutil.rmtree(self.folder)
         os._exit(0)
-
-
-def import_all() -> None:
-    import axenat.cli
-
-    stages = [f"axenat.stages.{name}" for name in axenat.cli.STAGES]
-    for name in (*MODULES, *(module for module, _ in ENTRIES.values()), *stages):
-        importlib.import_module(name)
 
 
 def as_program(main: Any) -> None:
