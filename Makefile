@@ -20,7 +20,7 @@ test-slurm: setup
 
 test: setup
 	@$(MAKE) --no-print-directory check
-	@pytest -n $(CORES) --dist loadfile
+	@pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Deliberate mistakes, one at a time: each must make a test fail. It takes about an hour; CONTRIBUTING tells when.
 mutants: setup

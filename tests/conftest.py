@@ -7,6 +7,7 @@ training has, is the last one.
 import functools
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     if _terminated:
         item.session.shouldstop = "SIGTERM"
     return result  # type: ignore[return-value]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, then those with many: no worker is left alone with a long one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in slow, -sizes[item.path]))
 
 
 @pytest.fixture

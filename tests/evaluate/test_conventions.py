@@ -3,7 +3,6 @@
 import json
 import math
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sacrebleu.metrics.ter import TER
 from axenat.corpus_config import TextConfig
 from axenat.evaluate.conventions import Text, conventions, in_both_forms, split_compounds
 from axenat.files import UserError, write_lines
+from tests.support import warm
 from tests.texts import GOOD, REFERENCES
 
 GERMAN = [
@@ -41,7 +41,7 @@ def sacrebleu(tmp_path: Path, hypotheses: list[str], references: list[list[str]]
     paths = [str(tmp_path / f"lines{number}") for number in range(len(references) + 1)]
     for path, lines in zip(paths, [hypotheses, *references], strict=True):
         write_lines(path, lines)
-    command = [sys.executable, "-m", "sacrebleu", *paths[1:], "-i", paths[0], "-w", "6", *options]
+    command = [str(warm.commands() / "sacrebleu"), *paths[1:], "-i", paths[0], "-w", "6", *options]
     printed: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
     return printed
 

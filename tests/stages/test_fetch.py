@@ -14,6 +14,7 @@ import pytest
 
 from axenat import cli
 from axenat.files import write_yaml
+from tests.support import warm
 from tests.web import Answer, serving
 
 NAMES = ("train", "more", "dev", "unused")
@@ -59,10 +60,12 @@ class Corpus:
         return {name for name in NAMES if self.path(name).exists() and self.path(name).read_bytes() == CONTENT[name]}
 
     def start(self, *more: str, launcher: tuple[str, ...] = (), **options) -> subprocess.Popen:
-        command = [*launcher, sys.executable, "-m", "axenat.cli", *self.flags(*more)]
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN_ENVIRONMENT, **options
-        )
+        """The real command, if anything is to be done before it is at work."""
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": CLEAN_ENVIRONMENT}
+        if launcher or "preexec_fn" in options:
+            command = [*launcher, sys.executable, "-m", "axenat.cli", *self.flags(*more)]
+            return subprocess.Popen(command, text=True, **options)
+        return warm.Process(self.flags(*more), **options)
 
 
 @pytest.fixture

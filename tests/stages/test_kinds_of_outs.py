@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from axenat import cli
 from axenat.files import write_text
 from tests.noted import note
 from tests.stand_in import noting, stand_in
+from tests.support import warm
 
 STAGES = """
 stages:
@@ -43,7 +43,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, name in enumerate(FILES):
         write_text(folder / name, json.dumps({"value": number}))
     write_text(folder / "results/folder/shard", "another\n")
-    dvc = str(Path(sys.executable).parent / "dvc")
+    dvc = str(warm.commands() / "dvc")
     environment = {**os.environ, "DVC_NO_ANALYTICS": "true"}
     for words in (["init", "-q", "--no-scm"], ["add", "-q", "data"], ["commit", "-q", "-f", "dvc.yaml"]):
         subprocess.run([dvc, *words], cwd=folder, env=environment, check=True)
@@ -56,8 +56,7 @@ def recorded(books: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     shutil.copytree(books, tmp_path / "books")
     monkeypatch.chdir(tmp_path / "books")
     stand_in(tmp_path / "bin", "snakemake", noting(tmp_path / "called"))
-    path = [str(tmp_path / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
-    monkeypatch.setenv("PATH", os.pathsep.join(path))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{warm.path()}")
     monkeypatch.setenv("DVC_NO_ANALYTICS", "true")
     for name in FILES:
         note(name)

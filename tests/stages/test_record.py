@@ -3,7 +3,6 @@
 import argparse
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from axenat.files import UserError, read_yaml, write_text
 from axenat.publishing.study import data_version
 from axenat.stages import record
 from tests.noted import note
+from tests.support import warm
 
 
 def run(*command: str) -> str:
@@ -22,7 +22,7 @@ def run(*command: str) -> str:
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Pinned data whose cache is elsewhere, and one stage that has run but is not recorded."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    monkeypatch.setenv("PATH", warm.path())
     monkeypatch.setenv("DVC_NO_ANALYTICS", "true")
     run("git", "init", "-q")
     run("dvc", "init", "-q")

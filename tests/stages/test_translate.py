@@ -10,12 +10,13 @@ from axenat.decode.translator import Translator
 from axenat.decode.word_alignment import word_alignments
 from axenat.files import read_lines, write_json, write_lines
 from tests import tiny
+from tests.support import warm
 
 TEXT = ["The old man buys a red car today.", "", "a car", "the woman sees the old man .", "unseen wörds ☃"]
 
 
 def axenat(*words, text: bytes | None = None) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "axenat.cli", "translate", *map(str, words)]
+    command = [warm.axenat(), "translate", *map(str, words)]
     return subprocess.run(command, input=text, capture_output=True, check=False)
 
 
@@ -78,7 +79,7 @@ def test_columns_hold_what_the_translator_says(folder, tmp_path) -> None:
 
 
 def test_in_a_conversation_each_line_is_answered_before_the_next(folder) -> None:
-    command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(folder), "--lines-at-once", "1"]
+    command = [warm.axenat(), "translate", "--model", str(folder), "--lines-at-once", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as talk:
         for line in TEXT[:3]:
             talk.stdin.write(f"{line}\n".encode())
@@ -92,16 +93,16 @@ def test_standard_output_by_name_keeps_what_stands_before_and_after(folder, tmp_
     write_lines(tmp_path / "in.txt", ["a car"])
     with (tmp_path / "all.txt").open("w") as shared:
         print("before", file=shared, flush=True)
-        command = [sys.executable, "-m", "axenat.cli", "translate", "--model", str(folder), "--output", "/dev/stdout",
-                   "--input", str(tmp_path / "in.txt")]  # fmt: skip
-        subprocess.run(command, stdout=shared, check=True)
+        files = ["--output", "/dev/stdout", "--input", str(tmp_path / "in.txt")]
+        subprocess.run([warm.axenat(), "translate", "--model", str(folder), *files], stdout=shared, check=True)
         shared.seek(0, 2)
         print("after", file=shared)
     lines = read_lines(tmp_path / "all.txt")
     assert (len(lines), lines[0], lines[2]) == (3, "before", "after")
 
 
-def test_closed_streams_are_one_sentence(folder) -> None:
+def test_closed_streams_are_one_sentence(tmp_path) -> None:
+    folder = tiny.run_folder(tmp_path / "toy", "axe")
     for closed in ("<&-", ">&-"):
         words = f"{sys.executable} -m axenat.cli translate --model {folder} {closed}"
         done = subprocess.run(["bash", "-c", words], capture_output=True, check=False, stdin=subprocess.DEVNULL)

@@ -3,13 +3,13 @@
 import hashlib
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from axenat.cli import main
 from axenat.files import write_text
+from tests.support import warm
 
 STAGES = """
 stages:
@@ -28,7 +28,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_text(folder / name, "one\n")
     for name in ("b", "a/two", "a/one", "a-b/three", "ä"):
         write_text(folder / "results" / name, f"{name}\n")
-    dvc = str(Path(sys.executable).parent / "dvc")
+    dvc = str(warm.commands() / "dvc")
     for command in (
         [dvc, "init", "-q", "--no-scm"],
         [dvc, "add", "-q", "data"],
@@ -42,7 +42,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recorded(books: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(books, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    monkeypatch.setenv("PATH", warm.path())
     monkeypatch.setenv("DVC_NO_ANALYTICS", "true")
     return tmp_path
 

@@ -4,7 +4,6 @@ import contextlib
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from axenat.cli import main
 from axenat.data.corpus import ParallelCorpus
 from axenat.data.side import Side
 from axenat.files import read_yaml
+from tests.support import warm
 from tests.support.planned_jobs import Job
 
 REFERENCES = ("{split}.de", *(f"{{split}}.ref{number}.de" for number in range(1, 8)))
@@ -32,7 +32,7 @@ def bleu_of(texts: list[Path], data: Path, split: str) -> list[float]:
     """As the command of sacrebleu prints it, against all references of a split."""
     references = [str(data / name.format(split=split)) for name in REFERENCES]
     words = [*references, "-i", *map(str, texts), "-m", "bleu", "-w", "10", "-f", "json"]
-    done = subprocess.run([sys.executable, "-m", "sacrebleu", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(warm.commands() / "sacrebleu"), *words], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     # Of a single text it prints no list.
     return [float(one["BLEU"]) for one in found] if isinstance(found, list) else [float(found["score"])]

@@ -1,4 +1,4 @@
-"""A run of the demo study on a small corpus, trained by the real command in a process of its own."""
+"""A run of the demo study on a small corpus, trained by `axenat train` in a process of its own."""
 
 import os
 import subprocess
@@ -16,20 +16,25 @@ from axenat.data.subwords import Subwords, count_words
 from axenat.data.text_section import TextSection
 from axenat.files import read_yaml, sha256_of, write_yaml
 from axenat.records import merge
+from axenat.stages import average
 from axenat.study import parse_study
+from tests.support import warm
+from tests.support.house import run as run_stage
 
 CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
+# The real command, for what happens before a program is at work and for all processes that it starts.
 AXENAT = [sys.executable, "-m", "axenat.cli"]
 
 
-def wait_for(condition, process, seconds: float = 60) -> bool:
-    """Busy, since what is waited for may last less than a millisecond; False if the process ends before."""
+def wait_for(condition, process, seconds: float = 60, pause: float = 0.005) -> bool:
+    """False if the process ends before. Without a pause it sees what lasts less than a millisecond."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
             return True
         if process.poll() is not None:
             return False
+        time.sleep(pause)
     raise AssertionError("waited in vain")
 
 
@@ -68,12 +73,11 @@ class DemoRun:
         words = [word for name, path in files.items() for word in (f"--{name}", str(path))]
         return ["train", *words, "--threads", "1", "--device", "cpu", *flags]
 
-    def start(self, *flags: str, launcher: list[str] = AXENAT, **options: Any) -> "subprocess.Popen[str]":
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen(
-            [*launcher, *self.command(*flags)], cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True,
-            **options,
-        )  # fmt: skip
+    def start(self, *flags: str, launcher: list[str] | None = None, **options: Any) -> "subprocess.Popen[str]":
+        options |= {"cwd": self.folder, "env": {**os.environ, "OMP_NUM_THREADS": "1"}, "stderr": subprocess.PIPE}
+        if launcher is None:
+            return warm.Process(self.command(*flags), **options)
+        return subprocess.Popen([*launcher, *self.command(*flags)], text=True, **options)
 
     def train(self, *flags: str, **options: Any) -> tuple[int, str]:
         """To its end: exit code and what it said."""
@@ -83,8 +87,7 @@ class DemoRun:
 
     def model(self) -> str:
         """The sum of the averaged model."""
-        words = ["--best", self.folder / "best.json", "--subwords", self.data.folder, "--out", self.folder]
-        subprocess.run([*AXENAT, "average", *map(str, words)], check=True)
+        run_stage(average, best=self.folder / "best.json", subwords=self.data.folder, out=self.folder)
         return sha256_of(self.folder / "model.safetensors")
 
     def outcome(self) -> tuple[str, str]:

@@ -16,11 +16,19 @@ from axenat.systems.registry import SYSTEMS
 from axenat.train.checkpoint import TrainState
 from axenat.train.ranks import Place, Ranks, first_host, place_in
 from axenat.train.steps import micro_batches, steps_from
+from tests.support import warm
 from tests.train.demo_run import DemoData, DemoRun, wait_for
 from tests.train.test_loop import setting
 
 RUNS = {"masked": "ce-raw", "axe": "axe-distilled", "left_to_right": "teacher"}
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "axenat.cli"]
+TWO = ["--standalone", "--nproc-per-node", "2"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", *TWO, "-m", "axenat.cli"]
+
+
+@pytest.fixture(scope="module")
+def torchrun() -> list[str]:
+    """As above, without the imports of three processes."""
+    return [str(warm.commands() / "torchrun"), *TWO, "--no-python", warm.axenat()]
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +42,11 @@ def values(run: DemoRun, kind: str, key: str) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", tuple(SYSTEMS))
-def test_two_ranks_train_like_one_process_that_adds_up(data, tmp_path, objective) -> None:
+def test_two_ranks_train_like_one_process_that_adds_up(data, tmp_path, torchrun, objective) -> None:
     """Of three micro-batches a step, one rank has two; at the end of an epoch the other may have none at all."""
     train = {"steps": 50, "tokens_per_step": 1152, "tokens_per_batch": 384, "validate_every": 25, "log_every": 10}
     one, two = (DemoRun(data, tmp_path / name, RUNS[objective], **train) for name in ("one", "two"))
-    for run, options in ((one, {}), (two, {"launcher": TORCHRUN})):
+    for run, options in ((one, {}), (two, {"launcher": torchrun})):
         code, said = run.train(**options)
         assert code == 0, said
     for kind, key in (("train", "loss"), ("valid", "loss"), ("train", "grad_norm")):
@@ -47,10 +55,10 @@ def test_two_ranks_train_like_one_process_that_adds_up(data, tmp_path, objective
 
 
 @pytest.mark.slow
-def test_two_ranks_are_preempted_together_and_go_on_together(data, tmp_path) -> None:
+def test_two_ranks_are_preempted_together_and_go_on_together(data, tmp_path, torchrun) -> None:
     train = {"steps": 40, "tokens_per_step": 1024, "tokens_per_batch": 512, "validate_every": 20, "log_every": 2}
     whole, stopped = (DemoRun(data, tmp_path / name, **train) for name in ("whole", "stopped"))
-    assert whole.train(launcher=TORCHRUN)[0] == 0
+    assert whole.train(launcher=torchrun)[0] == 0
     process = stopped.start(launcher=TORCHRUN)
     wait_for(lambda: len(stopped.speed()) >= 3, process)
     os.kill(children_of(process.pid)[-1], signal.SIGTERM)  # one of them is asked, and all stop after the same step
@@ -66,7 +74,7 @@ def test_two_ranks_are_preempted_together_and_go_on_together(data, tmp_path) -> 
         time.sleep(0.1)
     process.communicate()
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks), "no rank is left behind"
-    code, said = stopped.train(launcher=TORCHRUN)
+    code, said = stopped.train(launcher=torchrun)
     assert code == 0 and "resuming after step" in said
     assert stopped.outcome() == whole.outcome()
 

@@ -14,9 +14,9 @@ import pytest
 from tests.train.demo_run import AXENAT, DemoData, DemoRun, wait_for
 
 pytestmark = pytest.mark.slow
-KILLS = 20
+KILLS, PREEMPTIONS = 16, 6
 OFTEN = ("--save-minutes", "0.005")
-TRAIN = {"steps": 120, "validate_every": 15, "log_every": 3, "keep_best": 3}
+TRAIN = {"steps": 90, "validate_every": 15, "log_every": 3, "keep_best": 3}
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,10 @@ def test_a_run_killed_at_many_moments_ends_with_the_same_bytes(data, expected, t
     caught_writing = 0
     for kill in range(KILLS):
         process = run.start(*OFTEN)
-        if kill % 3 == 2:  # while a state is being written
-            wait_for(lambda: being_written(run.checkpoints), process)
+        if kill % 2:  # while a state is being written
+            wait_for(lambda: being_written(run.checkpoints), process, pause=0)
         else:
-            time.sleep(moments.uniform(0.5, 5.0))
+            time.sleep(moments.uniform(0.1, 0.8))
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -73,7 +73,7 @@ def test_a_run_killed_at_many_moments_ends_with_the_same_bytes(data, expected, t
 
 def test_a_run_preempted_many_times_ends_with_the_same_bytes(data, expected, tmp_path) -> None:
     run, codes, steps = DemoRun(data, tmp_path, **TRAIN), [], []
-    for number in range(8):
+    for number in range(PREEMPTIONS):
         process = run.start()
         before = len(run.speed())
         wait_for(lambda before=before: len(run.speed()) > before + 1, process)
@@ -82,17 +82,17 @@ def test_a_run_preempted_many_times_ends_with_the_same_bytes(data, expected, tmp
         codes.append(process.returncode)
         assert "axenat train: asked to stop: saved after step" in said
         steps.append(int(run.states()[-1].stem.split("-")[1]))
-    assert codes == [75] * 8
+    assert codes == [75] * PREEMPTIONS
     assert steps == sorted(set(steps)), "each time further"
     code, said = run.train()
-    assert code == 0 and f"resuming after step {steps[-1]} of 120" in said
+    assert code == 0 and f"resuming after step {steps[-1]} of {TRAIN['steps']}" in said
     assert run.outcome() == expected
 
 
 def test_a_signal_to_the_whole_job_with_its_workers_is_taken_as_well(data, expected, tmp_path) -> None:
     """As a scheduler sends it. Batches made by workers are the same as others."""
     run = DemoRun(data, tmp_path, **TRAIN)
-    process = run.start("--workers", "2", start_new_session=True)
+    process = run.start("--workers", "2", launcher=AXENAT, start_new_session=True)
     wait_for(lambda: len(run.speed()) >= 3, process)
     os.killpg(process.pid, signal.SIGTERM)
     said = process.communicate(timeout=60)[1]
@@ -136,7 +136,8 @@ def test_a_limit_on_files_is_one_sentence_and_what_was_saved_is_intact(data, exp
     run = DemoRun(data, tmp_path, **TRAIN)
     states = preempted(run)
     limit = len(next(iter(states.values()))) // 2
-    code, said = run.train(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    allowed = (limit, limit)
+    code, said = run.train(launcher=AXENAT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, allowed))
     assert_told(code, said, "File too large")
     assert contents(run) == states
     assert run.train()[0] == 0

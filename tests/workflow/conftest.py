@@ -4,19 +4,21 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+from tests.support import warm
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("workflow", "config", "slurm", "dvc.yaml", ".dvcignore", "environment.yml", "all")
 
 
 class Workshop:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, hash_seed: int = 0) -> None:
+        """With another seed of hashes, sets have another order in all commands."""
+        self.folder, self.hash_seed = folder, hash_seed
         for part in PARTS:
             source, target = ROOT / part, folder / part
             if source.is_symlink():
@@ -26,10 +28,14 @@ class Workshop:
             else:
                 shutil.copy(source, target)
 
+    @property
+    def path(self) -> str:
+        """What these tests put into PATH, and before it commands that need not be imported each time."""
+        return warm.path(self.hash_seed)
+
     def run(self, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """With this environment's commands first, as after `source .venv/bin/activate`."""
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        """With the commands of `path` first, as after `source .venv/bin/activate`."""
+        environment = {**os.environ, "PATH": self.path, "OMP_NUM_THREADS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
         environment.pop("MLFLOW_TRACKING_URI", None)
         return subprocess.run(
             command, cwd=self.folder, env=environment, input=stdin, capture_output=True, text=True, timeout=1200

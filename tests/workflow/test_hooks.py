@@ -2,8 +2,6 @@
 
 import json
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -68,9 +66,9 @@ def _end(words: tuple[str, ...]) -> int:
 
 def after(workshop, *words: str, **variables: str) -> list[list[str]]:
     """Calls of commands that are no jobs, in order."""
-    calls, folders = workshop.folder / "bin/calls", (workshop.folder / "bin", Path(sys.executable).parent)
+    calls = workshop.folder / "bin/calls"
     calls.write_text("")
-    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    path = f"{workshop.folder / 'bin'}{os.pathsep}{workshop.path}"
     given = [f"{name}={value}" for name, value in {"PATH": path, **variables}.items()]
     done = workshop.run("env", *given, "snakemake", "--cores", "2", *words)
     assert (done.returncode != 0) == ("FAILING" in variables), done.stdout[-3000:] + done.stderr[-3000:]
