@@ -107,9 +107,12 @@ def axe_from_states(
 
     total, paid = _score(states[sentence, position], output_matrix, parts, along_the_alignment)
     losses = paid.new_zeros(B).index_add_(0, sentence, paid)
-    alignments = alignments or [Alignment.of_nothing(B, targets.shape[1], m, losses)]
+    return total, losses, _joined(alignments or [Alignment.of_nothing(B, targets.shape[1], m, losses)])
+
+
+def _joined(alignments: list[Alignment]) -> Alignment:
     names = [field.name for field in fields(Alignment)]
-    return total, losses, Alignment(*(torch.cat([getattr(a, name) for a in alignments]) for name in names))
+    return Alignment(*(torch.cat([getattr(one, name) for one in alignments]) for name in names))
 
 
 def _rows_at_once(output_matrix: Tensor, at_once: int) -> int:
