@@ -9,6 +9,7 @@ import pytest
 from axenat.evaluate.main_tables import systems
 from axenat.evaluate.paper import load_paper
 from axenat.evaluate.study_record import StudyRecord
+from axenat.evaluate.table_parts import label_of_run
 from axenat.systems.registry import SYSTEMS, TEACHERS, label_of
 
 PAPER = load_paper(Path(__file__).parents[2] / "config" / "paper.yaml")
@@ -64,3 +65,30 @@ def test_only_a_teacher_takes_as_many_passes_as_tokens(study: StudyRecord) -> No
             row for row in rows(with_run_of(replace(study, paper=None), name, "distilled")) if row["run"] == "more"
         ]
         assert {row["iterations"] for row in shown} == {"N" if name in TEACHERS else "1"}
+
+
+def with_student(study: StudyRecord, model: dict[str, Any]) -> StudyRecord:
+    """A left-to-right run that teaches nobody."""
+    twin, score = study.run("teacher"), next(one for one in study.scores if one["run"] == "teacher")
+    config = {**(twin.config or {}), "target_side": "distilled", "model": model}
+    more = {**score, "run": "more", "target_side": "distilled", "bleu": 12.34}
+    runs = [*study.runs, replace(twin, name="more", config=config)]
+    return replace(study, runs=runs, scores=[*study.scores, more], teachers=["teacher"])
+
+
+@papers
+def test_a_left_to_right_student_of_another_depth_has_a_row_with_its_layers(study: StudyRecord, paper) -> None:
+    before = replace(study, paper=paper, teachers=["teacher"])
+    model = dict((study.run("teacher").config or {})["model"])
+    deep = with_student(before, {**model, "encoder_layers": 12, "decoder_layers": 1})
+    (own,) = [row for row in rows(deep) if row["run"] == "more"]
+    assert own["model"] == "left-to-right 12-1, distilled targets" and own["iterations"] == "N"
+    assert [row for row in rows(deep) if row["run"] != "more"] == rows(before)
+    assert label_of_run(deep, "teacher") == "left-to-right" and label_of_run(deep, "more") == "left-to-right 12-1"
+    assert label_of_run(with_student(before, model), "more") == "left-to-right"
+
+
+def test_a_left_to_right_student_of_the_papers_size_stands_in_its_row(study: StudyRecord) -> None:
+    students = (study.run("ce-distilled").config or {})["model"]
+    (own,) = [row for row in rows(with_student(replace(study, paper=PAPER), students)) if row["run"] == "more"]
+    assert own["model"].startswith("+ Knowledge Distillation")

@@ -8,7 +8,14 @@ from axenat.evaluate.beside_paper import beside, cells, columns, likewise, notes
 from axenat.evaluate.paper import SystemRow, Values
 from axenat.evaluate.seeds import may_be_paired
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import caption, chosen_on_test, paper_row, unscored
+from axenat.evaluate.table_parts import (
+    caption,
+    chosen_on_test,
+    is_left_to_right_student,
+    label_of_run,
+    paper_row,
+    unscored,
+)
 from axenat.evaluate.table_text import Table, interval, number, text
 from axenat.systems.registry import BASELINE, PROPOSED, SYSTEMS, TEACHERS, label_of
 
@@ -73,7 +80,8 @@ def systems(study: StudyRecord) -> Table:
         for published in study.paper.systems if study.paper else _unpublished():
             ours = [score for score in here if _is_system(study, score, published, here)]
             rows += [{"corpus": corpus, **row} for row in _published_rows(study, published, ours, corpus)]
-        rows += [{"corpus": corpus, **_own_row(study, score)} for score in here if _row_of(score) is None]
+        own = [score for score in here if _has_own_row(study, score, here)]
+        rows += [{"corpus": corpus, **_own_row(study, score)} for score in own]
     return Table(
         title="Beside other systems",
         caption=caption(study, "BLEU on test; rows with a citation are published by others", "systems", scores),
@@ -93,18 +101,16 @@ def systems(study: StudyRecord) -> Table:
 
 def _unpublished() -> list[SystemRow]:
     """The rows that a study may have of Table 3, where nobody gave the paper's numbers."""
-    sides = [(system, side, row) for system in SYSTEMS.values() for side, row in system.paper_rows.items()]
     return [
-        SystemRow(
-            system=row,
-            target_side=side,
-            label=f"{system.label}, {side} targets",
-            iterations=_iterations(system.name),
-            bleu={},
-        )
-        for system, side, row in sides
+        SystemRow(system=row, target_side=side, label=_sided(system.label, side), iterations=_iterations(name), bleu={})
+        for name, system in SYSTEMS.items()
+        for side, row in system.paper_rows.items()
         if side == "distilled" or system.paper_rows.get("distilled") != row
     ]
+
+
+def _sided(label: str, side: str) -> str:
+    return f"{label}, {side} targets"
 
 
 def _iterations(objective: str) -> str:
@@ -139,14 +145,16 @@ def _is_system(study: StudyRecord, score: Record, row: SystemRow, scores: Sequen
     return same and score["target_side"] == (row.target_side or "distilled") and _is_of_paper(study, score, scores)
 
 
+def _has_own_row(study: StudyRecord, score: Record, scores: Sequence[Record]) -> bool:
+    """A system that the paper does not have, or a left-to-right student of another size than its transformer."""
+    is_student = is_left_to_right_student(study, study.run(score["run"]))
+    return _row_of(score) is None or (is_student and not _is_of_paper(study, score, scores))
+
+
 def _own_row(study: StudyRecord, score: Record) -> dict[str, Any]:
-    sided = f"{label_of(score['objective'])}, {score['target_side']} targets"
-    return {
-        "model": sided,
-        "iterations": _iterations(score["objective"]),
-        **_measured(score),
-        **_beside(study, score, {}),
-    }
+    label = _sided(label_of_run(study, score["run"]), score["target_side"])
+    about = {"model": label, "iterations": _iterations(score["objective"])}
+    return {**about, **_measured(score), **_beside(study, score, {})}
 
 
 def _is_of_paper(study: StudyRecord, score: Record, scores: Sequence[Record]) -> bool:
@@ -170,7 +178,7 @@ def target_sides(study: StudyRecord) -> Table:
         for pair in product(*([score for score in same if score["target_side"] == side] or [{}] for side in SIDES)):
             if all(pair) and not may_be_paired(*pair):
                 continue
-            row: dict[str, Any] = {"corpus": corpus, "model": label_of(objective)}
+            row: dict[str, Any] = {"corpus": corpus, "model": label_of_run(study, same[0]["run"])}
             for side, score in zip(SIDES, pair, strict=True):
                 row |= {f"{side}_{key}": score.get(key) for key in ("run", "bleu", "bleu_low", "bleu_high")}
                 values = _published_on(study, objective, side) if _is_of_paper(study, same[0], scores) else {}

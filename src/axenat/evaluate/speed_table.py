@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from axenat.evaluate.study_record import Record, StudyRecord
-from axenat.evaluate.table_parts import without
+from axenat.evaluate.table_parts import label_of_run, without
 from axenat.evaluate.table_text import Table, number, text
-from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS, label_of
+from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS
 
 TRAINING_NOTE = (
     "Training: medians of what was logged, in jobs of their own, at other times and perhaps beside other work; "
@@ -65,7 +65,7 @@ def _row(
     )
     return {
         **{key: known.get(key) for key in keys},
-        "objective": label_of(known.get("objective", "unknown")),
+        "objective": label_of_run(study, known["run"]),
         "time_to_ce": time,
         "published": stated,
         **_to_teacher(decoded, [record for record in decoding if record["corpus"] == decoded.get("corpus")]),

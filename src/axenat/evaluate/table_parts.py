@@ -6,12 +6,31 @@ from axenat.config import PAPER_ITEMS, is_ablation
 from axenat.evaluate.comparisons import mark_chosen
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
 from axenat.evaluate.tables import by_split, signatures
-from axenat.systems.registry import SYSTEMS
+from axenat.systems.registry import SYSTEMS, TEACHERS, label_of
 
 
 def paper_row(objective: str, side: str) -> str | None:
     """The row of config/paper.yaml that such a run reproduces; None if it has a row of its own."""
     return SYSTEMS[objective].paper_rows.get(side) if objective in SYSTEMS else None
+
+
+def label_of_run(study: StudyRecord, name: str) -> str:
+    """Its system's label. A left-to-right student of another depth than the teacher says its layers too."""
+    run = study.run(name)
+    teachers = {_depth(study.run(teacher)) for teacher in study.teachers}
+    differs = is_left_to_right_student(study, run) and _depth(run) not in teachers
+    return label_of(run.objective) + (f" {_depth(run)}" if differs else "")
+
+
+def is_left_to_right_student(study: StudyRecord, run: RunRecord) -> bool:
+    """Of a study that knows its teachers."""
+    return bool(study.teachers) and run.objective in TEACHERS and run.name not in study.teachers
+
+
+def _depth(run: RunRecord) -> str:
+    """Layers of encoder and decoder, such as 12-1."""
+    model = (run.config or {}).get("model") or {}
+    return "-".join(str(model.get(f"{part}_layers", "?")) for part in ("encoder", "decoder"))
 
 
 def scores_on_test(study: StudyRecord, scores: Sequence[Record] | None = None) -> list[Record]:
