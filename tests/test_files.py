@@ -175,9 +175,10 @@ def test_both_sides_of_a_corpus_pair_up_or_are_refused(tmp_path) -> None:
     files.write_lines(one, ["a", "b"])
     files.write_lines(two, ["x", "y"])
     assert files.read_parallel(one, two) == (["a", "b"], ["x", "y"])
-    files.write_lines(two, ["x"])
-    with pytest.raises(UserError, match=r"a\.en has 2 lines but .*a\.de has 1"):
-        files.read_parallel(one, two)
+    for lines in (["x"], ["x", "y", "z"]):
+        files.write_lines(two, lines)
+        with pytest.raises(UserError, match=rf"a\.en has 2 lines but .*a\.de has {len(lines)}"):
+            files.read_parallel(one, two)
     for path in (one, two):
         files.write_lines(path, [])
     with pytest.raises(UserError, match="are empty; a corpus needs at least one pair"):
