@@ -121,6 +121,7 @@ class Server:
         for target, descriptor in enumerate(descriptors):
             os.dup2(descriptor, target)
             os.close(descriptor)
+        open_streams()
         for connection in self.running.values():
             connection.close()
         self.selector.close()
@@ -157,6 +158,15 @@ class Server:
             os.kill(process, signal.SIGKILL)
         shutil.rmtree(self.folder)
         os._exit(0)
+
+
+def open_streams() -> None:
+    """As the interpreter does when it starts: those of the server know whether its own files could seek."""
+    sys.stdin = sys.__stdin__ = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.__stderr__ = os.fdopen(
+        2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+    )
 
 
 def as_program(main: Any) -> None:
