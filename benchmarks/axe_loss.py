@@ -192,7 +192,7 @@ def _step(model_config: ModelConfig, V: int, B: int, n: int, config: Settings) -
     def step() -> None:
         canvas = objective.canvas(batch, rng)
         output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, causal=False)
-        objective.loss(output, batch, canvas).total.backward()
+        objective.score(output, batch, canvas).total.backward()
         optimizer.step()
         optimizer.zero_grad()
 

@@ -30,6 +30,7 @@ from axenat.systems.registry import settings_of
 from axenat.systems.spec import Settings
 from axenat.timing import interleaved, medians, ratio
 from axenat.train.checkpoint import TrainState
+from axenat.train.forward import ScoredModel
 from axenat.train.loop import Engine, update
 from axenat.train.optimizer import optimizer_of
 from axenat.train.setting import Setting, seeded_model
@@ -187,7 +188,9 @@ def our_steps(size: Size, config: Settings, corpus: ParallelCorpus, stages: dict
                                                 predicts_length=objective.predicts_length))  # fmt: skip
     setting = Setting(run, model, objective, corpus, corpus, Path(), torch.device("cpu"))
     optimizer = optimizer_of(train, model.parameters(), torch.float32)
-    engine = Engine(setting, "", model, optimizer, torch.float32, Stopwatch(setting.device))
+    engine = Engine(
+        setting, "", ScoredModel(model, setting.objective), optimizer, torch.float32, Stopwatch(setting.device)
+    )
     state = TrainState()
     steps = steps_from(setting, state)
     while True:

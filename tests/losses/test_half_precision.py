@@ -80,7 +80,7 @@ def updates(projection: str) -> tuple[list[bool], float, float]:
         canvas = objective.canvas(batch, rng)
         with torch.autocast("cpu", torch.float16):
             output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, causal=False)
-            loss: LossSum = objective.loss(output, batch, canvas)
+            loss: LossSum = objective.score(output, batch, canvas)
         scaler.scale(loss.total).backward()
         scaler.unscale_(optimiser)
         taken.append(all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None))

@@ -61,7 +61,7 @@ def rehearse(objective: Objective, **model: Any) -> list[str]:
     with rehearsal() as waits:
         canvas, batch = objective.canvas(BATCH, generator()).to("meta"), BATCH.to("meta")
         output = network(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal)
-        loss = objective.loss(output, batch, canvas)
+        loss = objective.score(output, batch, canvas)
         loss.total.backward()
     assert {(value.device.type, value.shape) for value in loss.sums().values()} == {("meta", ())}
     assert all(weight.grad is not None and weight.grad.is_meta for weight in network.parameters())

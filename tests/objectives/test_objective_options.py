@@ -30,7 +30,7 @@ def generator(seed: int = 1) -> torch.Generator:
 def loss_of(objective, batch: Batch, seed: int = 1) -> LossSum:
     model = tiny.model(predicts_length=objective.predicts_length)
     canvas = objective.canvas(batch, generator(seed))
-    return objective.loss(
+    return objective.score(
         model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal), batch, canvas
     )
 
@@ -143,7 +143,7 @@ def test_a_model_that_knows_its_sentences_by_heart_decodes_them_the_empty_one_to
     for step in range(120):
         canvas = objective.canvas(BATCH, generator(step))
         output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, False)
-        loss = objective.loss(output, BATCH, canvas)
+        loss = objective.score(output, BATCH, canvas)
         optimizer.zero_grad()
         (loss.total / loss.count).backward()
         optimizer.step()
@@ -180,7 +180,7 @@ def test_a_multiplied_canvas_is_blank_and_scored_with_as_many_predictions(multip
     assert (canvas.ids[inside] == MASK).all() and (canvas.ids[~inside] == PAD).all() and not canvas.observed.any()
     model = tiny.model()
     output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, False)
-    loss = objective.loss(output, BATCH, canvas)
+    loss = objective.score(output, BATCH, canvas)
     expected = axe_loss(
         output.logits(), BATCH.target, prediction_lengths=canvas.lengths, target_lengths=BATCH.target_lengths,
         blank_id=BLANK, label_smoothing=0.1,
@@ -217,6 +217,6 @@ def test_axe_smooths_where_it_is_told(projection, multiplier) -> None:
         ).sum().detach()
         for smoothing in ("inside", "outside")
     )  # fmt: skip
-    found = objective.loss(output, BATCH, canvas).parts["token_loss"]
+    found = objective.score(output, BATCH, canvas).parts["token_loss"]
     assert_close(found, inside)
     assert multiplier == 1.0 or found > outside + 0.1

@@ -36,7 +36,7 @@ def made(name: str, observe: str = "some", score: str = "hidden", **more):
 def loss_of(objective, batch, canvas: Canvas) -> LossSum:
     model = tiny.model(predicts_length=objective.predicts_length)
     output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal)
-    return objective.loss(output, batch, canvas)
+    return objective.score(output, batch, canvas)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -126,7 +126,7 @@ def test_masked_objectives_add_the_length_loss_to_the_token_loss(name, observe, 
         objective = made(name, observe, score, length_loss_weight=weight)
         canvas = objective.canvas(BATCH, generator())
         output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, False)
-        loss = objective.loss(output, BATCH, canvas)
+        loss = objective.score(output, BATCH, canvas)
         lengths = length_loss(output.length_logits, BATCH.target_lengths).sum()
         assert_close(loss.parts["length_loss"], lengths)
         assert_close(loss.total, loss.parts["token_loss"] + weight * lengths)
@@ -141,7 +141,7 @@ def test_masked_scores_hidden_tokens_or_all_by_cross_entropy(score) -> None:
     if score == "hidden":
         scored = canvas.ids == MASK
     expected = cross_entropy_loss(output.logits()[scored], BATCH.target[scored], label_smoothing=0.1).sum()
-    assert_close(objective.loss(output, BATCH, canvas).parts["token_loss"], expected)
+    assert_close(objective.score(output, BATCH, canvas).parts["token_loss"], expected)
 
 
 @pytest.mark.parametrize("score", ["hidden", "all"])
@@ -159,7 +159,7 @@ def test_axe_scores_with_its_loss_and_delta(score) -> None:
         observed=canvas.observed if score == "hidden" else None,
         label_smoothing=0.1,
     ).sum()
-    loss = objective.loss(output, BATCH, canvas)
+    loss = objective.score(output, BATCH, canvas)
     assert_close(loss.parts["token_loss"], expected)
     for skipped, of in (("skip_targets", "targets"), ("skip_predictions", "predictions")):
         assert 0 <= loss.parts[skipped] <= loss.parts[of] == BATCH.target_lengths.sum()
@@ -205,7 +205,7 @@ def test_the_projection_fused_into_the_loss_changes_no_number(name, observe, sco
         model = tiny.model(predicts_length=objective.predicts_length).double()
         canvas = objective.canvas(BATCH, generator())
         output = model(BATCH.source, BATCH.source_lengths, canvas.ids, canvas.lengths, objective.causal)
-        loss = objective.loss(output, BATCH, canvas)
+        loss = objective.score(output, BATCH, canvas)
         loss.total.backward()
         results.append((loss.detached(), {name: weight.grad for name, weight in model.named_parameters()}))
     (fused, fused_gradients), (plain, plain_gradients) = results

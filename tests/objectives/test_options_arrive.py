@@ -38,7 +38,7 @@ def token_loss(config: Settings) -> tuple[float, list[list[list[float]]]]:
     output = output_of(objective, canvas)
     log_probs = output.logits().detach().log_softmax(-1)
     rows = [log_probs[b, : int(m)].tolist() for b, m in enumerate(canvas.lengths)]
-    return float(objective.loss(output, BATCH, canvas).parts["token_loss"]), rows
+    return float(objective.score(output, BATCH, canvas).parts["token_loss"]), rows
 
 
 def targets() -> list[list[int]]:
@@ -98,7 +98,7 @@ def test_what_is_skipped_is_counted_as_the_alignment_has_it(projection, multipli
     )
     canvas = objective.canvas(BATCH, torch.Generator())
     output = output_of(objective, canvas)
-    parts = objective.loss(output, BATCH, canvas).parts
+    parts = objective.score(output, BATCH, canvas).parts
     n, m = int(BATCH.target_lengths.sum()), int(canvas.lengths.sum())
     skipped_targets, skipped_predictions = int(parts["skip_targets"]), int(parts["skip_predictions"])
     assert (int(parts["targets"]), int(parts["predictions"])) == (n, m)
@@ -117,6 +117,8 @@ def test_without_eos_the_lengths_that_are_learnt_do_not_count_it(name) -> None:
         output = output_of(objective, canvas)
         log_probs = output.length_logits.double().log_softmax(-1)
         expected = -sum(log_probs[b, n + more] for b, n in enumerate((2, 5, 1)))
-        assert_close(objective.loss(output, BATCH, canvas).parts["length_loss"].double(), expected, rtol=1e-6, atol=0.0)
+        assert_close(
+            objective.score(output, BATCH, canvas).parts["length_loss"].double(), expected, rtol=1e-6, atol=0.0
+        )
         assert canvas.lengths.tolist() == [n + more for n in (2, 5, 1)]
         assert (EOS in canvas.ids) is False

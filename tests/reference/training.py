@@ -72,7 +72,7 @@ def sums_and_gradients(model, objective, corpus, batches: list[list[int]]) -> tu
             one = collate(corpus, [i])
             canvas = objective.canvas(one, torch.Generator())
             output = model(one.source, one.source_lengths, canvas.ids, canvas.lengths, objective.causal)
-            loss = objective.loss(output, one, canvas)
+            loss = objective.score(output, one, canvas)
             loss.total.backward()
             for name, value in loss.detached().items():
                 sums[name] = sums.get(name, 0.0) + value

@@ -9,11 +9,11 @@ import torch
 from axenat.data.batches import collate
 from axenat.train import loop
 from axenat.train.checkpoint import TrainState
-from axenat.train.forward import seeded, validation_loss
+from axenat.train.forward import ScoredModel, seeded, validation_loss
 from axenat.train.optimizer import optimizer_of
 from axenat.train.ranks import ALONE, Ranks
 from axenat.train.setting import Setting
-from axenat.train.steps import Step
+from axenat.train.steps import Update
 from axenat.train.stopwatch import Stopwatch
 from tests.train.test_loop import CPU, setting
 
@@ -47,9 +47,9 @@ def draws(tmp_path, name: str, step: int = 1, numbers=(0,), seed: int = 1, ranks
     one = dataclasses.replace(one, run=dataclasses.replace(one.run, seed=seed))
     seen = spied(one)
     optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32)
-    engine = loop.Engine(one, "mark", one.model, optimizer, torch.float32, Stopwatch(CPU))
+    engine = loop.Engine(one, "mark", ScoredModel(one.model, one.objective), optimizer, torch.float32, Stopwatch(CPU))
     batches = [collate(one.train, list(SENTENCES)) for _ in numbers]
-    place = Step([SENTENCES] * (max(numbers) + 1), list(numbers), batches, False)
+    place = Update([SENTENCES] * (max(numbers) + 1), list(numbers), batches, False)
     loop.update(engine, TrainState(step=step - 1), place)
     return seen
 

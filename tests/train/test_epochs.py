@@ -6,7 +6,7 @@ from axenat.train import loop
 from axenat.train.checkpoint import TrainState
 from axenat.train.loop import train
 from axenat.train.setting import Setting
-from axenat.train.steps import Step, steps_from
+from axenat.train.steps import Update, steps_from
 from tests.reference.batches import whole_plan
 from tests.train.test_loop import history, setting
 
@@ -18,11 +18,11 @@ def plan_of(one: Setting, epoch: int) -> list[list[int]]:
     return whole_plan(*lengths, 32, seed=one.run.seed, epoch=epoch)
 
 
-def batches(steps: list[Step]) -> list[list[int]]:
+def batches(steps: list[Update]) -> list[list[int]]:
     return [batch.index.tolist() for step in steps for batch in step.batches]
 
 
-def trained_on(one: Setting, monkeypatch) -> list[list[Step]]:
+def trained_on(one: Setting, monkeypatch) -> list[list[Update]]:
     """The steps of each epoch of a training."""
     epochs, update = [[]], loop.update
 

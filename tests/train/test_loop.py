@@ -16,12 +16,12 @@ from axenat.objectives.registry import objective_of
 from axenat.systems.registry import SYSTEMS
 from axenat.train import loop
 from axenat.train.checkpoint import TrainState, forget_states
-from axenat.train.forward import validation_loss
+from axenat.train.forward import ScoredModel, validation_loss
 from axenat.train.loop import train
 from axenat.train.optimizer import optimizer_of
 from axenat.train.ranks import ALONE, Ranks
 from axenat.train.setting import Setting, check_positions, fingerprint
-from axenat.train.steps import Step, steps_from
+from axenat.train.steps import Update, steps_from
 from axenat.train.stopwatch import Stopwatch
 from tests import tiny
 
@@ -169,8 +169,10 @@ def test_two_micro_batches_are_one_big_batch(tmp_path, name) -> None:
         one = setting(tmp_path, name, objective={"observe": "none"}, train={"clip_norm": 1e6})
         batches = [collate(one.train, list(indices)) for indices in groups]
         optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32)
-        engine = loop.Engine(one, "mark", one.model, optimizer, torch.float32, Stopwatch(CPU))
-        loop.update(engine, TrainState(), Step(groups, list(range(len(groups))), batches, False))
+        engine = loop.Engine(
+            one, "mark", ScoredModel(one.model, one.objective), optimizer, torch.float32, Stopwatch(CPU)
+        )
+        loop.update(engine, TrainState(), Update(groups, list(range(len(groups))), batches, False))
         gradients.append([parameter.grad for parameter in one.model.parameters()])
     for big, small in zip(*gradients, strict=True):
         torch.testing.assert_close(small, big, rtol=1e-4, atol=1e-6)

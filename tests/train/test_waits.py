@@ -14,10 +14,10 @@ from axenat.data.batches import collate
 from axenat.systems.registry import SYSTEMS
 from axenat.train import loop
 from axenat.train.checkpoint import TrainState
-from axenat.train.forward import validation_loss
+from axenat.train.forward import ScoredModel, validation_loss
 from axenat.train.optimizer import optimizer_of
 from axenat.train.setting import Setting
-from axenat.train.steps import Step
+from axenat.train.steps import Update
 from axenat.train.stopwatch import Stopwatch
 from tests.support.rehearsal import rehearsal
 from tests.train.test_loop import setting
@@ -48,9 +48,9 @@ def on_meta(monkeypatch):
 def test_an_update_waits_where_it_is_listed_and_nowhere_else(tmp_path, on_meta, name, number) -> None:
     one = on_meta(tmp_path, name)
     optimizer = optimizer_of(one.run.train, one.model.parameters(), torch.float32)
-    engine = loop.Engine(one, "mark", one.model, optimizer, torch.float32, Stopwatch(META))
+    engine = loop.Engine(one, "mark", ScoredModel(one.model, one.objective), optimizer, torch.float32, Stopwatch(META))
     indices = [list(range(start, start + 3)) for start in range(number)]
-    step = Step(indices, list(range(number)), [collate(one.train, some) for some in indices], False)
+    step = Update(indices, list(range(number)), [collate(one.train, some) for some in indices], False)
     state = TrainState()
     with rehearsal() as waits:
         loop.update(engine, state, step)

@@ -47,7 +47,7 @@ def scored(config: Settings, batch: Batch = BATCH) -> tuple[list[Canvas], LossSu
     canvases = [objective.canvas(batch, torch.Generator().manual_seed(seed)) for seed in range(4)]
     canvas = canvases[-1]
     output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal)
-    loss = objective.loss(output, batch, canvas)
+    loss = objective.score(output, batch, canvas)
     return canvases, loss, model
 
 

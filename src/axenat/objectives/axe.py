@@ -1,13 +1,14 @@
 """The conditional masked language model trained with aligned cross entropy (section 3.3)."""
 
 import torch
+from torch import nn
 
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.axe import AxeOptions, Op, axe_loss_and_alignment
 from axenat.losses.projected import axe_from_states
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum
+from axenat.objectives.base import Canvas, LossSum, Step, one_pass
 from axenat.objectives.masked import with_length_loss
 from axenat.objectives.masking import blank_page, masked_canvas, predicted, scaled
 from axenat.systems.axe.spec import AxeSettings
@@ -42,7 +43,7 @@ class Axe:
             return blank_page(self.canvas_lengths(batch.on_cpu.target_lengths))
         return masked_canvas(batch, self.config.observe, rng, self.config.most_hidden)
 
-    def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
+    def score(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         batch = predicted(batch, self.config.eos)
         free = self.config.score == "hidden" and self.config.observe == "some"
         arguments = (
@@ -66,6 +67,9 @@ class Axe:
         }
         count = targets - canvas.observed.sum() if free else targets
         return with_length_loss(total, count, output, batch, self.config, parts)
+
+    def loss(self, model: nn.Module, batch: Batch, step: Step) -> LossSum:
+        return one_pass(self, model, batch, step)
 
     def read_out(self, ids: list[int]) -> list[int]:
         """Only blanks (and <eos>, an ordinary token here) are removed; repeated tokens stay (section 2)."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from axenat.data.batches import Batch, to_device
 from axenat.losses.cross_entropy import cross_entropy_loss
@@ -48,6 +48,22 @@ class LossSum:
         return {name: float(value) for name, value in self.sums().items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a training is when it scores a batch.
+
+    All schedules are pure functions of it, so that a resumed run draws the same.
+    """
+
+    # What this micro-batch draws, on the CPU.
+    rng: torch.Generator
+    # Of this step, counted from 1, and how many there will be.
+    number: int
+    total: int
+    # A validation always draws the same, and stands at the end of all schedules.
+    validates: bool = False
+
+
 class TokenLossSettings(Protocol):
     """How tokens are scored: keys that every system reads."""
 
@@ -88,9 +104,19 @@ class Objective(Protocol):
     def canvas(self, batch: Batch, rng: torch.Generator) -> Canvas:
         """On the CPU, wherever the batch is."""
 
-    def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum: ...
+    def score(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum: ...
+
+    def loss(self, model: nn.Module, batch: Batch, step: Step) -> LossSum:
+        """Of a batch on the device of the model, in as many passes as it takes."""
 
     def read_out(self, ids: list[int]) -> list[int]: ...
+
+
+def one_pass(objective: Objective, model: nn.Module, batch: Batch, step: Step) -> LossSum:
+    """The loss of a system whose canvas depends on nothing that the model says."""
+    canvas = objective.canvas(batch, step.rng).to(batch.source.device)
+    output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, objective.causal)
+    return objective.score(output, batch, canvas)
 
 
 def cross_entropy_of(

@@ -1,12 +1,13 @@
 """The teacher's objective: every next token from all before it."""
 
 import torch
+from torch import nn
 
 from axenat.data.batches import Batch
 from axenat.data.vocab import BLANK, BOS, EOS, MASK, PAD
 from axenat.losses.rows import within
 from axenat.model.transformer import ModelOutput
-from axenat.objectives.base import Canvas, LossSum, count_of, cross_entropy_of
+from axenat.objectives.base import Canvas, LossSum, Step, count_of, cross_entropy_of, one_pass
 from axenat.systems.left_to_right.spec import LeftToRightSettings
 
 
@@ -28,10 +29,13 @@ class LeftToRight:
         ids = torch.cat([start, batch.target[:, :-1]], dim=1)
         return Canvas(ids, batch.target_lengths, within(batch.target_lengths, ids.shape[1]))
 
-    def loss(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
+    def score(self, output: ModelOutput, batch: Batch, canvas: Canvas) -> LossSum:
         scored = within(canvas.on_cpu.lengths, canvas.ids.shape[1])
         total, num_tokens = cross_entropy_of(output, scored, batch.target, self.config)
         return LossSum(total, count_of(num_tokens, batch, self.config), {"token_loss": total.detach()})
+
+    def loss(self, model: nn.Module, batch: Batch, step: Step) -> LossSum:
+        return one_pass(self, model, batch, step)
 
     def read_out(self, ids: list[int]) -> list[int]:
         """Up to the first <eos>."""

@@ -1,11 +1,13 @@
 """Batches to losses: one micro-batch, and the whole of valid with fixed masks."""
 
+from typing import cast
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from axenat.data.batches import Batch, collate, plan_batches, to_device
-from axenat.objectives.base import LossSum
+from axenat.objectives.base import LossSum, Objective, Step
 from axenat.train import history
 from axenat.train.devices import autocast
 from axenat.train.setting import Setting
@@ -13,12 +15,22 @@ from axenat.train.setting import Setting
 VALIDATION_SEED = 7  # the same masks at each validation, or losses could not be compared
 
 
-def loss_of(setting: Setting, model: nn.Module, batch: Batch, rng: torch.Generator, dtype: torch.dtype) -> LossSum:
-    canvas = setting.objective.canvas(batch, rng).to(setting.device)
+class ScoredModel(nn.Module):
+    """A model and its loss as one call: ranks see one forward pass a micro-batch, however many a system makes."""
+
+    def __init__(self, model: nn.Module, objective: Objective) -> None:
+        super().__init__()
+        self.model, self.objective = model, objective
+
+    def forward(self, batch: Batch, step: Step) -> LossSum:
+        return self.objective.loss(self.model, batch, step)
+
+
+def loss_of(setting: Setting, model: nn.Module, batch: Batch, step: Step, dtype: torch.dtype) -> LossSum:
+    """`model` is a ScoredModel, or one of several that exchange their gradients."""
     batch = batch.to(setting.device)
     with autocast(setting.device, dtype):
-        output = model(batch.source, batch.source_lengths, canvas.ids, canvas.lengths, setting.objective.causal)
-        return setting.objective.loss(output, batch, canvas)
+        return cast(LossSum, model(batch, step))
 
 
 def seeded(device: torch.device, *place: int) -> torch.Generator:
@@ -40,11 +52,13 @@ def validation_loss(setting: Setting, dtype: torch.dtype = torch.float32) -> dic
     )  # fmt: skip
     numbers, rows = setting.ranks.mine(range(len(plan))), []
     setting.model.eval()
+    model, steps = ScoredModel(setting.model, setting.objective), setting.run.train.steps
     with torch.no_grad():
         for number in numbers or [0]:
             rng = torch.Generator().manual_seed(VALIDATION_SEED * 100_003 + number)
             batch = collate(setting.valid, plan[number])
-            rows.append(loss_of(setting, setting.model, batch, rng, dtype).sums())
+            at = Step(rng, steps, steps, validates=True)
+            rows.append(loss_of(setting, model, batch, at, dtype).sums())
     table, _ = gather(setting, rows, numbers, len(plan))
     return history.averages({name: sum(column) for name, column in table.items()})
 

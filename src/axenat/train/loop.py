@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from axenat.data.batches import Batch
 from axenat.files import DISK_FULL, UserError
+from axenat.objectives.base import Step
 from axenat.progress import Advance, long_work
 from axenat.train import history
 from axenat.train.checkpoint import (
@@ -26,13 +27,13 @@ from axenat.train.checkpoint import (
     tidy,
 )
 from axenat.train.devices import allow_fast_products, precision_of
-from axenat.train.forward import gather, loss_of, seeded, validation_loss
+from axenat.train.forward import ScoredModel, gather, loss_of, seeded, validation_loss
 from axenat.train.optimizer import Optimizer, optimizer_of
 from axenat.train.ranks import adding_up
 from axenat.train.setting import Setting, check_positions
 from axenat.train.signals import PreemptedError, Request, listening
 from axenat.train.slurm_job import LEAVE
-from axenat.train.steps import Step, steps_from
+from axenat.train.steps import Update, steps_from
 from axenat.train.stopwatch import Stopwatch
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ def _ready(setting: Setting, mark: str) -> tuple[Engine, TrainState]:
             log.info("nothing is left to train; to train it again, delete %s first", setting.folder)
     if config.compile:
         setting.model.compile(dynamic=True)
-    model = setting.ranks.parallel(setting.model, setting.device)
+    model = setting.ranks.parallel(ScoredModel(setting.model, setting.objective), setting.device)
     return Engine(setting, mark, model, optimizer, dtype, Stopwatch(setting.device)), found or TrainState()
 
 
@@ -149,7 +150,7 @@ def _run(engine: Engine, state: TrainState, request: Request, advance: Advance) 
         advance(state.step, note)
 
 
-def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False) -> bool:
+def update(engine: Engine, state: TrainState, step: Update, *, asked: bool = False) -> bool:
     """One update over all micro-batches of all ranks, their gradients divided once by the number of predicted tokens.
 
     Returns whether any rank was asked to stop.
@@ -163,11 +164,12 @@ def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False
     for place, batch in enumerate(step.batches):
         number = step.numbers[place] if step.numbers else 0
         rng = seeded(setting.device, setting.run.seed, state.step, number)
+        at = Step(rng, state.step, setting.run.train.steps)
         if place < len(step.batches) - 1:
             with adding_up(engine.model):
-                rows.append(_add_gradients(engine, batch, rng))
+                rows.append(_add_gradients(engine, batch, at))
         else:
-            rows.append(_add_gradients(engine, batch, rng, counts=bool(step.numbers)))
+            rows.append(_add_gradients(engine, batch, at, counts=bool(step.numbers)))
     with engine.watch.part("optimizer"):
         table, asked = gather(setting, rows, step.numbers, len(step.indices), asked)
         sums = {name: sum(column) for name, column in table.items()}
@@ -185,10 +187,10 @@ def update(engine: Engine, state: TrainState, step: Step, *, asked: bool = False
     return asked
 
 
-def _add_gradients(engine: Engine, batch: Batch, rng: torch.Generator, counts: bool = True) -> dict[str, Tensor]:
+def _add_gradients(engine: Engine, batch: Batch, at: Step, counts: bool = True) -> dict[str, Tensor]:
     """A batch that does not count leaves gradients of zero: ranks wait for each other's."""
     with engine.watch.part("forward"):
-        loss = loss_of(engine.setting, engine.model, batch, rng, engine.dtype)
+        loss = loss_of(engine.setting, engine.model, batch, at, engine.dtype)
         total = loss.total if counts else 0.0 * loss.total
     with engine.watch.part("backward"):
         engine.optimizer.scaler.scale(total).backward()  # type: ignore[no-untyped-call]
@@ -196,7 +198,7 @@ def _add_gradients(engine: Engine, batch: Batch, rng: torch.Generator, counts: b
     return {**loss.sums(), "tokens": real, "positions": torch.tensor(batch.source.numel() + batch.target.numel())}
 
 
-def _give_up_after_many(setting: Setting, state: TrainState, step: Step, totals: list[float]) -> None:
+def _give_up_after_many(setting: Setting, state: TrainState, step: Update, totals: list[float]) -> None:
     guilty = [indices for indices, total in zip(step.indices, totals, strict=True) if not math.isfinite(total)]
     sentences = [int(i) + 1 for indices in guilty or step.indices for i in indices]
     named = ", ".join(map(str, sentences[:8])) + (", ..." if len(sentences) > 8 else "")

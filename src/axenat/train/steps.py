@@ -20,7 +20,7 @@ Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Update:
     indices: list[Indices]
     numbers: list[int]  # of ours; none: there are fewer micro-batches than ranks
     batches: list[Batch]  # ours; where there is none, one to go through the motions with
@@ -33,7 +33,7 @@ def micro_batches(config: TrainConfig, world: int) -> tuple[int, int]:
     return number, config.tokens_per_step // number
 
 
-def steps_from(setting: Setting, state: TrainState) -> Iterator[Step]:
+def steps_from(setting: Setting, state: TrainState) -> Iterator[Update]:
     """From where the state is, epoch after epoch; whoever takes a step moves the state's position on."""
     ranks, corpus = setting.ranks, setting.train
     per_step, tokens = micro_batches(setting.run.train, ranks.world)
@@ -50,7 +50,7 @@ def steps_from(setting: Setting, state: TrainState) -> Iterator[Step]:
         batches = load_batches(corpus, ours, workers=setting.workers, pin=setting.device.type == "cuda")
         for group, last in groups:
             numbers = ranks.mine(range(len(group)))
-            yield Step(group, numbers, list(islice(batches, max(1, len(numbers)))), last)
+            yield Update(group, numbers, list(islice(batches, max(1, len(numbers)))), last)
 
 
 def _grouped(plan: Iterator[Indices], size: int) -> Iterator[tuple[list[Indices], bool]]:
