@@ -83,3 +83,16 @@ def test_an_empty_bucket_has_no_score_in_the_text() -> None:
     text = comparison_text(compare_outputs(["a b"], ["a c"], [["a b"]], bounds=[1, 9]), ["x", "y"])
     (row,) = (line for line in text.splitlines() if "9 and more" in line)
     assert row.split() == ["9", "and", "more", "0", "-", "-", "-"]
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), max_size=20), st.integers(0, 20))
+def test_of_sentences_that_gain_equally_much_the_first_come_first(gains: list[float], number: int) -> None:
+    places = sorted((place for place, gain in enumerate(gains) if gain > 0), key=lambda place: (-gains[place], place))
+    assert furthest(np.array(gains), number) == places[:number]
+
+
+def test_lines_that_say_the_same_are_shown_from_the_top_in_both_directions() -> None:
+    good, bad, references = ["a b c"] * 5, ["a x y", "x y z"] * 2 + ["a b c"], [["a b c"] * 5]
+    for pair, better in (((bad, good), "b_better"), ((good, bad), "a_better")):
+        shown = compare_outputs(*pair, references, num_examples=3)["examples"]
+        assert [each["line"] for each in shown[better]] == [2, 4, 1]

@@ -1,17 +1,20 @@
 """Paired tests: sacrebleu's p-values, and the laws that a test obeys."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from axenat.evaluate.bleu import bleu_counts
-from axenat.evaluate.counts import ROWS_AT_ONCE, Counts, count
+from axenat.evaluate.counts import NUM_SAMPLES, ROWS_AT_ONCE, Counts, count
 from axenat.evaluate.significance import both_tests, p_value_of_shares, paired_bootstrap, paired_randomisation
+from axenat.evaluate.ter import ter_counts
 from tests.texts import CLOSE, GOOD, POOR, REFERENCES, damaged, sentences
 
 FAR = GOOD, POOR
@@ -102,3 +105,24 @@ def test_shares_are_those_of_all_sentences_and_not_their_mean() -> None:
 
 def test_shares_of_nothing_are_equal() -> None:
     assert p_value_of_shares(np.zeros((3, 2)), np.zeros((3, 2))) == 1.0
+
+
+INTERVALS = {BLEU: bleu_counts, CHRF: partial(count, CHRF()), TER: ter_counts}
+
+
+@pytest.mark.parametrize("metric", INTERVALS, ids=lambda metric: metric.__name__)
+@pytest.mark.parametrize("lines", [GOOD, POOR], ids=["good", "poor"])
+def test_an_interval_is_as_wide_as_sacrebleus_and_of_the_same_samples(metric: Any, lines: list[str]) -> None:
+    """It counts in single precision."""
+    theirs = metric().corpus_score(lines, REFERENCES, n_bootstrap=NUM_SAMPLES)
+    ours = INTERVALS[metric](lines, REFERENCES)
+    low, high = ours.interval()
+    assert (high - low) / 2 == pytest.approx(theirs._ci, abs=1e-4)
+    assert np.mean(ours.resampled()) == pytest.approx(theirs._mean, abs=1e-4)
+
+
+@pytest.mark.parametrize("num_samples", [200, 1000])
+def test_one_sample_in_forty_lies_below_an_interval_and_as_many_above(num_samples: int) -> None:
+    found = counts(GOOD)
+    scores, (low, high) = found.resampled(num_samples), found.interval(num_samples)
+    assert ((scores < low).sum(), (scores > high).sum()) == (num_samples // 40, num_samples // 40)

@@ -32,3 +32,11 @@ def test_every_row_is_that_of_sacrebleu(hypotheses: list[str]) -> None:
 def test_a_missing_reference_is_refused() -> None:
     with pytest.raises(UserError, match="2 hypotheses but 1 lines"):
         ter_counts(["a", "b"], [["a"]])
+
+
+def test_errors_are_shared_among_the_words_of_a_mean_reference() -> None:
+    """References of one length would not tell their mean from the first."""
+    references = [REFERENCES[0], [" ".join(line.split()[: 3 + place % 5]) for place, line in enumerate(REFERENCES[1])]]
+    assert any(len(one.split()) != len(other.split()) for one, other in zip(*references, strict=True))
+    theirs = np.array(TER()._extract_corpus_statistics(GOOD, references))
+    np.testing.assert_array_equal(ter_counts(GOOD, references).rows, theirs)

@@ -138,3 +138,25 @@ def test_what_cannot_be_registered_is_one_sentence(folder, capsys, monkeypatch) 
     with pytest.raises(UserError, match=r"^MLflow did not take the models \(.*\); register again later$") as caught:
         send(capsys, "first.5")
     assert "secret" not in str(caught.value)
+
+
+def test_a_run_that_is_named_is_registered_although_a_grid_passed_it_over(folder, capsys) -> None:
+    candidates = [{"run": run} for run in ("worse", "better")]
+    choice = {"group": "grid", "key": "k", "chosen": "better", "candidates": candidates}
+    write_json("results/choices/grid.json", choice)
+    (said,) = send(capsys, "worse")
+    assert said.startswith(f"{NAME} version 2 (worse, valid BLEU 19.50)")
+    assert versions().keys() == {"first.5", "worse"}
+
+
+def test_choices_that_are_named_beside_runs_keep_out_what_they_passed_over(folder, capsys) -> None:
+    """As the workflow calls it; other choices in the folder have no say."""
+    for chosen, passed_over in (("better", "worse"), ("first.5", "equal")):
+        candidates = [{"run": chosen}, {"run": passed_over}]
+        choice = {"group": "grid", "key": "k", "chosen": chosen, "candidates": candidates}
+        write_json(f"results/choices/{chosen}.json", choice)
+    named = "--choices", "results/choices/better.json"
+    with pytest.raises(UserError, match="there is nothing to register"):
+        send(capsys, "worse", *named)
+    send(capsys, "worse", "equal", *named)
+    assert versions().keys() == {"first.5", "equal"}

@@ -7,6 +7,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from snakemake.settings.types import ConfigSettings
 
 from axenat.config import ModelConfig
 from axenat.files import UserError, write_yaml
@@ -93,3 +94,25 @@ def test_large_models_ask_for_a_gpu_that_torch_can_use(monkeypatch) -> None:
         monkeypatch.setattr(machine, "_torch", lambda build=build: build)
         assert machine._gpus(10).level == level
     assert "GPUs" not in {one.about for one in machine.check_machine(known, elsewhere=True)}
+
+
+@pytest.mark.parametrize("names", [("study", "three", "four"), ("study", "four", "three"), ("three", "study", "note")])
+def test_of_several_files_the_last_one_wins_as_for_snakemake(tmp_path, names) -> None:
+    def axe(delta: float) -> dict[str, object]:
+        return {"recipe": "small", "objective": {"name": "axe", "skip_target_penalty": delta}}
+
+    files = {
+        "study": study(runs__axe=axe(9)),
+        "three": {"note": "three", "runs": {"axe": axe(3), "more": axe(2)}},
+        "four": {"runs": {"axe": axe(4)}},
+        "note": {"note": "the last"},
+    }
+    for name in names:
+        write_yaml(tmp_path / name, files[name])
+    paths = [tmp_path / name for name in names]
+    found, theirs = read_study(paths), parse_study(ConfigSettings(configfiles=paths).overwrite_config)
+    assert found == theirs
+    last = {"four": 4, "three": 3, "note": 9}[names[-1]]
+    assert found.runs["axe"].objective.skip_target_penalty == last
+    assert found.runs["more"].objective.skip_target_penalty == 2, "whatever the others do not name stays"
+    assert found.note == ("the last" if names[-1] == "note" else "three")

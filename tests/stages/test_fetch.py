@@ -209,3 +209,35 @@ def test_a_disk_that_is_too_small_is_told_before_the_download(corpus) -> None:
     assert process.returncode == 2
     assert said.startswith(f"axenat fetch: {corpus.path('train')}.part: needs 500.0 kB but its disk has ")
     assert said.count("\n") == 1 and corpus.web.asked == []
+
+
+def test_mirrors_that_are_named_take_the_place_of_those_in_the_environment(corpus, monkeypatch, caplog) -> None:
+    caplog.set_level("INFO")
+    corpus.write("http://nowhere.invalid/")
+    (corpus.folder / "nowhere.invalid").symlink_to(corpus.web.folder)
+    damaged = corpus.folder / "damaged"
+    for name in NAMES:
+        (damaged / "nowhere.invalid").mkdir(parents=True, exist_ok=True)
+        (damaged / "nowhere.invalid" / f"{name}.tgz").write_bytes(b"other")
+    for of_environment in (f"{damaged}", "neither a folder nor an address"):
+        shutil.rmtree(corpus.out, ignore_errors=True)
+        monkeypatch.setenv("AXENAT_MIRROR", of_environment)
+        assert cli.main(corpus.flags("--archives", "dev", "--mirror", str(corpus.folder))) == 0
+        assert f"copied from {corpus.folder}/nowhere.invalid/dev.tgz" in caplog.messages[-1]
+
+
+@pytest.mark.parametrize("how", ["flag", "environment"])
+def test_of_several_mirrors_the_first_that_has_an_archive_gives_it(corpus, monkeypatch, caplog, how) -> None:
+    caplog.set_level("INFO")
+    corpus.write("http://nowhere.invalid/")
+    places = [corpus.folder / name for name in ("empty", "one", "two")]
+    for place in places:
+        (place / "nowhere.invalid").mkdir(parents=True)
+        if place.name != "empty":
+            shutil.copy(corpus.web.folder / "dev.tgz", place / "nowhere.invalid")
+    mirrors = list(map(str, places))
+    if how == "environment":
+        monkeypatch.setenv("AXENAT_MIRROR", ",".join(mirrors))
+    flags = ["--mirror", *mirrors] if how == "flag" else []
+    assert cli.main(corpus.flags("--archives", "dev", *flags)) == 0
+    assert f"copied from {places[1]}/nowhere.invalid/dev.tgz" in caplog.messages[-1]

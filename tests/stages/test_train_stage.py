@@ -184,3 +184,19 @@ def test_the_average_of_fewer_checkpoints_is_of_these(house, tmp_path) -> None:
     (folder / "best.json").write_text(json.dumps({**best, "checkpoints": [first]}))
     run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")
     assert same(load_file(tmp_path / "out" / "model.safetensors"), load_file(folder / "checkpoints" / first["file"]))
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"other")], ids=["lost", "other"]
+)
+def test_a_finished_training_whose_checkpoints_are_not_whole_trains_again(house, short, tmp_path, damage) -> None:
+    """Or train would say that it is done, and average would refuse what it left, for ever."""
+    folder = again(short, tmp_path)
+    entries = read_json(short / "best.json")["checkpoints"]
+    damage(folder / "checkpoints" / entries[-1]["file"])
+    house.train(folder)
+    assert {entry["file"]: sha256_of(folder / "checkpoints" / entry["file"]) for entry in entries} == {
+        entry["file"]: entry["sha256"] for entry in read_json(folder / "best.json")["checkpoints"]
+    }
+    assert read_json(folder / "best.json") == read_json(short / "best.json")
+    run(average, best=folder / "best.json", subwords=house.subwords, out=tmp_path / "out")

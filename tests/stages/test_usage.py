@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from axenat.cli import main
-from axenat.files import read_json, write_text
+from axenat.files import read_json, write_text, write_yaml
 from axenat.resources import resources_of
+from tests.studies import study
 
 ROOT = Path(__file__).parents[2]
 BENCHMARK = "s\tmax_rss\tcpu_time\n{}\t{}\t9.0\n"
@@ -46,3 +47,17 @@ def test_nothing_to_advise_is_said(worked_in, capsys) -> None:
     write_text(worked_in / "logs/train/ce-raw.tsv", BENCHMARK.format(3000, 900))
     assert main(["usage"]) == 0
     assert capsys.readouterr().out.endswith("What is asked for fits.\n")
+
+
+@pytest.mark.parametrize("has_teacher", [False, True])
+def test_only_rules_that_the_study_has_jobs_of_have_a_say(worked_in, has_teacher) -> None:
+    """A teacher that has not run yet keeps what it asks for; where there is none, it asks for nothing."""
+    without = {"corpora__demo__distil": None, "runs__ce__target_side": "raw", "runs__teacher": ...}
+    values = study(resources={"size": "base"}, **({} if has_teacher else without))
+    write_yaml(worked_in / "mine.yaml", values)
+    write_text(worked_in / "logs/train/ce.tsv", BENCHMARK.format(60, 1000))
+    write_text(worked_in / "logs/tune/ce.tsv", BENCHMARK.format(60, 1000))
+    write_text(worked_in / "logs/score/a.tsv", BENCHMARK.format(60, 1000))
+    assert main(["usage", "--configfile", "mine.yaml", "--json", "usage.json"]) == 0
+    better = read_json(worked_in / "usage.json")["resources"]
+    assert better.keys() == ({"score"} if has_teacher else {"train", "tune", "score"})
