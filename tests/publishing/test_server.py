@@ -17,6 +17,7 @@ import pytest
 from axenat.files import UserError, read_json, read_lines
 from tests.publishing.made import Store, make_run, send
 from tests.publishing.test_follow import wait_until
+from tests.support import warm
 from tests.train.demo_run import DemoData, DemoRun
 
 pytestmark = pytest.mark.slow
@@ -70,7 +71,7 @@ class Watched:
     def __init__(self, run: DemoRun, log: Path) -> None:
         self.run, self.log = run, log
         with log.open("w") as stream:
-            self.process = subprocess.Popen([sys.executable, "-m", "axenat.cli", *run.command()], stderr=stream)
+            self.process = warm.Process(run.command(), stderr=stream)
 
     def trains_on(self) -> None:
         """Some lines further, and stands still again."""

@@ -3,12 +3,12 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from axenat import cli
+from tests.support import warm
 from tests.support.registry import ON_TEST, RUNS, dvc, make_run, make_test_score, make_text, pin
 
 
@@ -34,7 +34,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _environment(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
-    patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    patch.setenv("PATH", warm.path())
     patch.setenv("DVC_NO_ANALYTICS", "true")
 
 
