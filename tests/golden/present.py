@@ -1,7 +1,7 @@
 """What is there today: the records of a checkout, made by its public commands alone.
 
 A record has a name, "tiny: job train run=teacher", and a text. The commands of axenat are called in this process, which
-must have imported them from the checkout; Snakemake is a process for each study.
+must have imported them from the checkout.
 """
 
 import contextlib
@@ -38,14 +38,7 @@ def studies(tree: Path = ROOT) -> dict[str, Path]:
     found = {
         path: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted((tree / "config").glob("*.yaml"))
     }
-    return {values["study"]: path for path, values in found.items() if "study" in values}
-
-
-def all_records(tree: Path = ROOT) -> dict[str, str]:
-    found = house_records(tree)
-    for study in studies(tree):
-        found |= study_records(study, tree)
-    return found
+    return {values["study"]: path for path, values in found.items() if "study" in (values or {})}
 
 
 def study_records(study: str, tree: Path = ROOT) -> dict[str, str]:
@@ -111,7 +104,7 @@ def house_records(tree: Path = ROOT) -> dict[str, str]:
     """The commands with their options, and the versions of the stages."""
     check_code(tree)
     first = said(["--help"])
-    stages = re.findall(r"^  (\w+)  ", first, re.MULTILINE)
+    stages = re.findall(r"^ +(\w+)  ", first, re.MULTILINE)
     shown = {"axenat": first, **{stage: said([stage, "--help"]) for stage in stages}}
     versions = yaml.safe_load((tree / VERSIONS).read_text(encoding="utf-8"))
     return {
