@@ -107,6 +107,9 @@ def _raw(study: Study, corpus: str, rates: Rates) -> Iterator[Job]:
         seconds = cleaning_seconds(study, corpus, rates) if split == "train" else 0
         yield Job(name=download, rule="download", seconds=0, after=after)
         yield Job(name=f"clean {corpus} {split}", rule="clean", seconds=seconds, after=(download,))
+    trained = {run.corpus for run in study.runs.values()}
+    if corpus in trained and study.corpora[corpus].references > 1:
+        yield Job(name=f"clean_references {corpus}", rule="clean", seconds=0, after=(f"clean {corpus} test",))
 
 
 def _text(study: Study, corpus: str, rates: Rates) -> Iterator[Job]:

@@ -16,7 +16,13 @@ FIELDS = ("JobID", "Comment", "State", "Elapsed", "TotalCPU", "NTasks", "MaxRSS"
 # Others ended too soon to tell, or have not ended yet.
 ENDED = ("COMPLETED", "TIMEOUT", "OUT_OF_MEMORY")
 # Rules that are named otherwise than their stage; each corpus and split is downloaded by a rule of its own.
-STAGE_OF_RULE = {"encode_distilled": "encode", "figure": "figures", "table": "tables", "table_of_speed": "tables"}
+STAGE_OF_RULE = {
+    "clean_references": "score",
+    "encode_distilled": "encode",
+    "figure": "figures",
+    "table": "tables",
+    "table_of_speed": "tables",
+}
 DOWNLOAD = "download_"
 UNITS = {"K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2}  # in MB, as Slurm counts them
 
