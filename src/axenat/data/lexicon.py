@@ -149,7 +149,7 @@ TIMES = {
     },
     PROGRESSIVE: {
         "today": alternatives("heute | am heutigen Tag"),
-        "at the moment": alternatives("gerade | in diesem Step"),
+        "at the moment": alternatives("gerade | in diesem Moment"),
         "this week": alternatives("diese Woche | in dieser Woche"),
     },
     PAST: {
