@@ -93,3 +93,33 @@ def test_bytes_are_shown_as_people_read_them(monkeypatch, caplog, clock) -> None
     with long_work(3_000_000, unit="B") as advance:
         advance(3_000_000)
     assert "3.00M/3.00M" in screen.getvalue()
+
+
+@pytest.mark.parametrize("tell_end", [True, False])
+def test_work_of_many_parts_may_leave_its_end_untold(monkeypatch, caplog, clock, tell_end) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    caplog.set_level(logging.INFO)
+    with long_work(2, tell_end=tell_end) as advance:
+        advance(2)
+        assert len(caplog.messages) == tell_end
+        clock[0] += 61
+        advance(2)
+    assert len(caplog.messages) == 1 + tell_end
+
+
+def test_the_last_note_stays_until_there_is_another(monkeypatch, caplog, clock) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    caplog.set_level(logging.INFO)
+    with long_work(None) as advance:
+        advance(1, "loss 2")
+        clock[0] += 61
+        advance(2)
+    assert caplog.messages == ["step 2, loss 2"]
+
+
+def test_a_bar_begins_where_the_work_does(monkeypatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with long_work(4, start=1):
+        pass
+    assert "1/4" in screen.getvalue() and "0/4" not in screen.getvalue()

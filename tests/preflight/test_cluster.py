@@ -129,3 +129,16 @@ def test_only_a_problem_keeps_jobs_from_being_sent_and_the_first_says_what_to_do
     with pytest.raises(UserError) as refused:
         refuse_problems([ok("a", "fine"), problem("c", "wrong", "mend it"), problem("d", "too", "and this")])
     assert str(refused.value) == "c: wrong; mend it"
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "profile.yaml"])
+def test_either_file_of_a_profile_is_read(tmp_path, name) -> None:
+    write_yaml(tmp_path / "mine" / name, {"executor": "touch"})
+    assert profile_named(str(tmp_path / "mine")) == tmp_path / "mine"
+    assert [words for _, words in found(tmp_path / "mine")] == [f"{tmp_path / 'mine'} has executor touch"]
+
+
+def test_the_plugin_inside_jobs_is_missed_by_name(monkeypatch) -> None:
+    there = [type("Module", (), {"name": "snakemake_executor_plugin_slurm"})]
+    monkeypatch.setattr(cluster.pkgutil, "iter_modules", lambda: there)
+    assert cluster._missing_plugins() == ["snakemake-executor-plugin-slurm-jobstep"]

@@ -170,3 +170,18 @@ def test_a_job_that_cannot_go_back_is_told_and_no_failure(tmp_path, caplog, ther
         scontrol(tmp_path, code=1)
     requeue()
     assert "job 7 could not be put back into the queue" in caplog.text
+
+
+def test_who_is_refused_leaves_the_wish_of_another_job_as_it_is(tmp_path, monkeypatch) -> None:
+    leave = tmp_path / "checkpoints" / LEAVE
+
+    def refuse(*words, **more):
+        leave.write_text("9")  # a third job asks while we wait
+        raise UserError("held")
+
+    (tmp_path / HOLDER).write_text("8")
+    monkeypatch.setattr(slurm_job, "_is_held", lambda out: True)
+    monkeypatch.setattr(slurm_job, "alone", refuse)
+    with pytest.raises(UserError), the_only_one(tmp_path):
+        pass
+    assert leave.read_text() == "9"
