@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 import torch
 
 from axenat.files import write_text
