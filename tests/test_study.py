@@ -263,3 +263,20 @@ def test_the_origin_of_a_corpus_tells_the_sum_of_each_archive_whichever_it_has()
     assert told == {one.place: one.sha256 if one.sha256 else one.md5 for one in archives}
     assert all(len(digest) in (32, 64) for digest in told.values())
     assert {bool(one.sha256) for one in archives} == {True, False}, "or one kind of sum is not looked at"
+
+
+def test_a_teacher_of_another_corpus_is_refused() -> None:
+    values = study(corpora__own__distil={"teacher": "teacher", "shards": 2})
+    with pytest.raises(ConfigError, match="teacher must be a left_to_right run on the raw side of own"):
+        parse_study(values)
+
+
+def test_the_licence_of_a_part_and_what_others_count_in_it_make_no_text_stale(tmp_path) -> None:
+    recipe = read_yaml(FOLDER / "wmt14-en-de.yaml")
+    for part in recipe["parts"].values():
+        part |= {"licence": "another", "pairs": 12345}
+    write_yaml(tmp_path / "own.yaml", recipe)
+    before, after = (
+        sections(parse_study(published(**change))) for change in ({}, {"recipe": str(tmp_path / "own.yaml")})
+    )
+    assert {place[2] for place in before if before[place] != after[place]} == {"origin"}
