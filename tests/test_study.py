@@ -239,3 +239,44 @@ def test_words_and_further_addresses_of_a_recipe_make_no_text_stale(tmp_path) ->
         sections(parse_study(published(**change))) for change in ({}, {"recipe": str(tmp_path / "own.yaml")})
     )
     assert {place[2] for place in before if before[place] != after[place]} == {"origin"}
+
+
+def test_a_table_that_is_asked_for_twice_is_there_once_in_the_order_of_the_study() -> None:
+    assert parse_study(study(tables=["systems", "lengths", "systems"])).tables == ("systems", "lengths")
+
+
+def test_teachers_of_several_corpora_have_one_order_whatever_that_of_the_corpora(tmp_path) -> None:
+    """Each corpus has its own; the order of keys in a file must change nothing that is read from it."""
+    values = study(runs__again={"recipe": "small", "corpus": "own", "objective": {"name": "left_to_right"}})
+    values["corpora"]["own"]["distil"] = {"teacher": "again", "shards": 2}
+    turned = {**values, "corpora": dict(reversed(values["corpora"].items()))}
+    for each in (values, turned):
+        parsed = parse_study(each)
+        assert parsed.teachers == ["again", "teacher"]
+        assert [run for run in parsed.runs if run not in parsed.students] == ["teacher", "again"]
+
+
+def test_the_origin_of_a_corpus_tells_the_sum_of_each_archive_whichever_it_has() -> None:
+    parsed = parse_study(published())
+    archives = parsed.selections["own"].archives.values()
+    told = parsed.section("corpora", "own", "origin")["archives"]
+    assert told == {one.place: one.sha256 if one.sha256 else one.md5 for one in archives}
+    assert all(len(digest) in (32, 64) for digest in told.values())
+    assert {bool(one.sha256) for one in archives} == {True, False}, "or one kind of sum is not looked at"
+
+
+def test_a_teacher_of_another_corpus_is_refused() -> None:
+    values = study(corpora__own__distil={"teacher": "teacher", "shards": 2})
+    with pytest.raises(ConfigError, match="teacher must be a left_to_right run on the raw side of own"):
+        parse_study(values)
+
+
+def test_the_licence_of_a_part_and_what_others_count_in_it_make_no_text_stale(tmp_path) -> None:
+    recipe = read_yaml(FOLDER / "wmt14-en-de.yaml")
+    for part in recipe["parts"].values():
+        part |= {"licence": "another", "pairs": 12345}
+    write_yaml(tmp_path / "own.yaml", recipe)
+    before, after = (
+        sections(parse_study(published(**change))) for change in ({}, {"recipe": str(tmp_path / "own.yaml")})
+    )
+    assert {place[2] for place in before if before[place] != after[place]} == {"origin"}

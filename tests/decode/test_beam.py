@@ -138,3 +138,9 @@ def test_a_further_source_token_is_room_for_two_more_until_the_positions_end(eng
         room += 2
         assert len(found[row][0].ids) == (room if room < positions else positions)
         assert not found[row][0].ended
+
+
+@pytest.mark.parametrize(("source", "positions", "longest"), [(1, 100, 12), (7, 100, 24), (45, 100, 100), (7, 24, 24)])
+def test_a_runaway_ends_at_twice_its_source_and_ten_within_the_positions(source, positions, longest) -> None:
+    """The searches here are compared at whatever length it says, so that no other test asks for the number."""
+    assert longest_output(source, positions) == longest
