@@ -26,7 +26,7 @@ def main(words: list[str] | None = None, records: Path = store.RECORDS) -> int:
         machine.record(args.at or "HEAD", args.folder)
         return 0
     if args.compare:
-        return int(not machine.compare(args.folder))
+        return int(not machine.compare(args.folder, args.finished))
     if args.replace and not args.names:
         raise SystemExit("golden: --replace needs names of records, such as 'tiny: job tune*'")
     now = _present(args)
@@ -64,8 +64,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", type=Path, default=machine.FOLDER, help="of --record and --compare (default: .golden)"
     )
-    parser.add_argument("--finished", type=Path, metavar="FOLDER", help="a finished tiny study, for its records")
-    parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout to look at (default: this one)")
+    parser.add_argument(
+        "--finished", type=Path, metavar="FOLDER", help="a finished tiny study: for its records, or to be compared"
+    )
+    parser.add_argument(
+        "--tree",
+        type=lambda text: Path(text).resolve(),
+        default=ROOT,
+        help="the checkout to look at (default: this one)",
+    )
     return parser
 
 

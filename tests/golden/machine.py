@@ -51,32 +51,37 @@ def record(commit: str, folder: Path) -> None:
     print(f"golden: {len(sums)} outs of {name[:10]} in {folder / STUDY}, their checksums in {folder / SUMS}")
 
 
-def compare(folder: Path) -> bool:
-    """Run the tiny study with the code of today; whether nothing is lost of what was recorded."""
+def compare(folder: Path, present: Path | None = None) -> bool:
+    """Run the tiny study with the code of today, or take one that has; whether nothing is lost of what was recorded."""
     if not (folder / ABOUT).exists():
         raise SystemExit(f"golden: no record in {folder}; make one: python -m tests.golden --record --at COMMIT")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     if (here := _machine()) != {key: about[key] for key in here}:
-        print(
-            f"golden: recorded on another machine or with another torch, {about}; numbers may differ in the last bits"
-        )
+        print(f"golden: recorded on another machine or with another torch, {about}; last bits may differ")
     made_again = sorted(stale(folder / STUDY))
     for sentence in made_again:
         print(f"made again: {sentence}")
-    shutil.rmtree(folder / PRESENT, ignore_errors=True)
-    _finish(ROOT, folder / PRESENT)
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    recorded = {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
-    kinds = {path: _kind(folder, path, digest) for path, digest in recorded.items()}
-    kinds |= dict.fromkeys(set(outs(folder / PRESENT)) - kinds.keys(), "new")
+    if present is None:
+        present = folder / PRESENT
+        shutil.rmtree(present, ignore_errors=True)
+        _finish(ROOT, present)
+    kinds = kinds_of_outs(folder, present)
     for path, kind in sorted(kinds.items()):
         if kind != "same":
             print(f"{kind:7}  {path}")
     counts = ", ".join(f"{number} {kind}" for kind, number in sorted(Counter(kinds.values()).items()))
     print(f"golden: outs of the tiny study next to those of {about['commit'][:10]}: {counts}")
     if "changed" in kinds.values():
-        print(f"golden: to see how: diff -r {folder / STUDY / 'results'} {folder / PRESENT / 'results'}")
+        print(f"golden: to see how: diff -r {folder / STUDY / 'results'} {present / 'results'}")
     return not made_again and not {"changed", "gone"} & set(kinds.values())
+
+
+def kinds_of_outs(folder: Path, present: Path) -> dict[str, str]:
+    """Of each out whether it is the same, grown, changed, gone or new."""
+    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    recorded = {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
+    kinds = {path: _kind(folder / STUDY / path, present / path, digest) for path, digest in recorded.items()}
+    return {**dict.fromkeys(outs(present), "new"), **kinds}
 
 
 def _finish(tree: Path, folder: Path) -> None:
@@ -125,8 +130,7 @@ def stale(study: Path, tree: Path = ROOT) -> Iterator[str]:
             yield f"{rule[1]} {fields.get('wildcards', '')}: {fields.get('reason', '')}"
 
 
-def _kind(folder: Path, path: str, digest: str) -> str:
-    before, now = folder / STUDY / path, folder / PRESENT / path
+def _kind(before: Path, now: Path, digest: str) -> str:
     if not now.exists():
         return "gone"
     if md5(now) == digest:

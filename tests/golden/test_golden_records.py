@@ -1,6 +1,8 @@
 """How records are compared: what is recorded must stay, and what is new is named."""
 
 import re
+from base64 import urlsafe_b64encode
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from tests.golden import machine, present, store
 from tests.golden.__main__ import main
 from tests.golden.facts import LONGEST_LINE, entry, facts_of_entries, lacking
+from tests.golden.finished import md5, outs
 from tests.golden.present import dvc_parts, dvc_stages, option_lines
 
 NAMES = st.sampled_from(["config.yaml", "a b", "test.de", "test.en", "x,y", "{json}", "é", ""])
@@ -229,3 +232,59 @@ def test_results_grow_by_rows_columns_and_keys(tmp_path, name, old, new, grown) 
         path.parent.mkdir(parents=True)
         path.write_text(text)
     assert machine.has_grown(before, now) == grown
+
+
+def study_with(folder: Path, **files: str) -> Path:
+    """A finished study, as far as Snakemake has noted what its jobs made."""
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        note = folder / ".snakemake/metadata" / urlsafe_b64encode(str(path.relative_to(folder)).encode()).decode()
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text("{}")
+    return folder
+
+
+def test_every_out_is_compared_but_for_what_a_clock_says(tmp_path) -> None:
+    same = {"results__runs__ce__config_dot_yaml": "a: 1\n", "results__runs__ce__model_dot_safetensors": "weights"}
+    recorded = study_with(
+        tmp_path / "study",
+        **same,
+        results__summary_dot_json='{"a": 1}',
+        data__x="x",
+        data__y="y",
+        results__speed__s="1",
+    )
+    lines = [f"{md5(recorded / path)}  {path}\n" for path in outs(recorded)]
+    (tmp_path / "md5sums.txt").write_text("".join(lines))
+    grown = '{"a": 1, "b": 2}'
+    now = study_with(
+        tmp_path / "now", **same, results__summary_dot_json=grown, data__x="X", data__z="z", results__speed__s="2"
+    )
+    assert machine.kinds_of_outs(tmp_path, now) == {
+        "results/runs/ce/config.yaml": "same",
+        "results/runs/ce/model.safetensors": "same",
+        "results/summary.json": "grown",
+        "data/x": "changed",
+        "data/y": "gone",
+        "data/z": "new",
+    }
+
+
+@pytest.mark.parametrize(
+    ("again", "changed", "code"), [([], False, 0), (["train run=ce: Params have changed"], False, 1), ([], True, 1)]
+)
+def test_a_comparison_fails_if_a_result_is_another_or_would_be_made_again(
+    tmp_path, monkeypatch, capsys, again, changed, code
+) -> None:
+    recorded = study_with(tmp_path / "study", data__x="x")
+    (tmp_path / "md5sums.txt").write_text(f"{md5(recorded / 'data/x')}  data/x\n")
+    (tmp_path / "about.json").write_text('{"commit": "0123456789abc", "processor": "some"}')
+    monkeypatch.setattr(machine, "_machine", lambda: {"processor": "another"})
+    monkeypatch.setattr(machine, "stale", lambda study: again)
+    now = study_with(tmp_path / "now", data__x="X" if changed else "x")
+    assert main(["--compare", "--folder", str(tmp_path), "--finished", str(now)]) == code
+    printed = capsys.readouterr().out
+    assert "on another machine" in printed and "those of 0123456789: 1 " in printed
+    assert ("made again: train run=ce" in printed) == bool(again) and ("diff -r" in printed) == changed
