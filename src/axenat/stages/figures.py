@@ -5,9 +5,9 @@ from pathlib import Path
 
 from axenat.evaluate.drawing import to_file
 from axenat.evaluate.study_figures import draw
+from axenat.evaluate.study_files import add_study_arguments, read_study
 from axenat.files import write_text
 from axenat.layout import FIGURE_NAMES
-from axenat.stages.study_files import add_study_arguments, read_study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

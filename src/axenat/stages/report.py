@@ -14,10 +14,10 @@ from axenat.evaluate.drawing import from_file
 from axenat.evaluate.report import Surroundings, render_machine, render_report
 from axenat.evaluate.report_items import ShownFigure, ShownTable
 from axenat.evaluate.reproduction import departures, package_texts
+from axenat.evaluate.study_files import add_study_arguments, existing, failures_in, read_or_note, read_study
 from axenat.evaluate.study_record import CorpusRecord
 from axenat.evaluate.table_text import from_markdown
 from axenat.files import UserError, read_mapping, read_record, read_text, write_text
-from axenat.stages.study_files import add_study_arguments, existing, failures_in, read_or_note, read_study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,11 @@ from axenat.config import PAPER_COLUMNS, TABLE_NAMES
 from axenat.evaluate.comparisons import CHOICE_KEYS, SCORE_KEYS
 from axenat.evaluate.latex import to_latex
 from axenat.evaluate.paper import load_paper
+from axenat.evaluate.study_files import existing
 from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
 from axenat.evaluate.study_tables import table_of
 from axenat.evaluate.table_text import printed, to_csv, to_markdown
 from axenat.files import UserError, read_mapping, read_record, write_text
-from axenat.stages.study_files import existing
 
 FILES = {
     "--runs": "folders of the runs",
