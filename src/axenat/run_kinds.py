@@ -1,0 +1,65 @@
+"""Kinds of runs: which runs a table is made of, and which rows of the paper a run stands for."""
+
+from dataclasses import dataclass, replace
+
+from axenat.config import RunConfig, is_ablation
+from axenat.records import as_plain
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """The runs that a row of the paper stands for. A key that is None may have any value."""
+
+    objective: str
+    target_side: str | None = None
+    observe: str | None = "some"
+    score: str | None = "hidden"
+
+    def keys(self) -> dict[str, str]:
+        """What a study writes to have such a run."""
+        written = {"objective.name": self.objective, "target_side": self.target_side}
+        if self.objective != "left_to_right":
+            written |= {"objective.observe": self.observe, "objective.score": self.score}
+        return {key: value for key, value in written.items() if value is not None}
+
+    def unlike(self, run: RunConfig) -> dict[str, str]:
+        """The keys in which a run is not of this kind."""
+        has = {"target_side": run.target_side, "objective.name": run.objective.name}
+        has |= {"objective.observe": run.objective.observe, "objective.score": run.objective.score}
+        return {key: value for key, value in self.keys().items() if has[key] != value}
+
+
+TEACHER, CE, AXE = (Kind(objective=name) for name in ("left_to_right", "masked", "axe"))
+
+
+def on(side: str, *kinds: Kind) -> tuple[Kind, ...]:
+    return tuple(replace(kind, target_side=side) for kind in kinds)
+
+
+# Which runs a table shows.
+
+
+def every_run(run: RunConfig) -> bool:
+    return True
+
+
+def no_run(run: RunConfig) -> bool:
+    return False
+
+
+def own(run: RunConfig) -> bool:
+    """All but ablations."""
+    return not is_ablation(as_plain(run.objective))
+
+
+def own_students(run: RunConfig) -> bool:
+    return own(run) and not run.causal
+
+
+def teachers_and_distilled(run: RunConfig) -> bool:
+    return run.causal or (own(run) and run.target_side == "distilled")
+
+
+def axe_runs(run: RunConfig) -> bool:
+    """Ablations too."""
+    return run.objective.name == "axe"
