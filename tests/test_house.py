@@ -27,10 +27,13 @@ FLOORS = [
         "site",
         "links",
         "study",
+        "run_kinds",
+        "catalogue",
         "layout",
         "jobs",
         "estimates",
         "needs",
+        "study_requests",
         "progress",
         "timing",
         "dvc_stages",
@@ -146,6 +149,16 @@ def test_things_have_names(path) -> None:
     assert not re.search(r"utils?|helpers?|misc|common", path.stem)
     classes = [node.name for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
     assert not [name for name in classes if re.search("Trainer|Manager|Builder|Helper|Factory", name)]
+
+
+def test_the_winners_of_grids_are_marked_in_one_place() -> None:
+    called = [
+        (ast.unparse(node.func), ids(path))
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("mark_chosen", "marked")
+    ]
+    assert called == [("mark_chosen", "evaluate/comparisons.py"), ("marked", "evaluate/study_files.py")]
 
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "stages").glob("*.py")), ids=ids)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from axenat.dvc_stages import describe
+from axenat.study_requests import read_request
 from tests.stand_in import stand_in
 from tests.support.planned_jobs import jobs_in
 
@@ -100,9 +101,11 @@ def test_another_study_than_that_of_the_repository_is_never_recorded(finished, w
 def test_a_study_that_fails_is_published_as_such_and_shows_what_there_is(finished, workshop) -> None:
     published, so_far = after(workshop, "all", "--forcerun", "report", FAILING="report")
     assert published == [*PUBLISH, "--failed"]
-    assert so_far[: so_far.index("--")] == ["report_so_far", "--out", "results/so-far", "--names", "speed"]
-    runs = so_far[so_far.index("--runs") + 1 : so_far.index("--scores")]
-    assert runs == [f"results/runs/{run}" for run in RUNS]
+    request = "results/requests/report_so_far.yaml"
+    assert so_far == ["report_so_far", "--request", request, "--out", "results/so-far"]
+    asked = read_request(workshop.folder / request)
+    assert asked.study == "hooks" and asked.names == ("speed",)
+    assert asked.runs == tuple(f"results/runs/{run}" for run in RUNS) and asked.further == tuple(FURTHER)
 
 
 def test_dvc_publishes_once_after_its_last_stage(finished, workshop) -> None:
