@@ -178,9 +178,8 @@ def choices(study: Study) -> list[str]:
 
 # What a clock said, and which machine and software made the runs: never the same twice, and never in DVC's keeping.
 SPEED, MACHINE = "results/speed/speed.json", "results/speed/machine.html"
-# The endings of the files of a table and of a figure. The page is made from the JSON.
+# The endings of a table's files: three for readers, and one that the page is made from.
 TABLE_FORMS = ("md", "csv", "tex", "table.json")
-FIGURE_FORMS = ("svg", "figure.json")
 
 
 def table_file(table: str, ending: str) -> str:

@@ -127,15 +127,15 @@ def request_of(study: Study, request: str, paper: str, documents: Sequence[str])
     """Its content, without what is empty."""
     stage, _, name = request.partition("-")
     records = records_of(study, request)
+    runs = [str(PurePath(path).parent) for path in records["config"]]
     values: dict[str, Any] = {"study": study.name}
     if stage in ("report", SO_FAR):
         values |= {"note": study.note, "documents": list(documents), "jobs": jobs_of(study)}
-    if stage in ("tables", "figures"):
-        values |= {"names": [name], "parts": [part for part in PARTS if part in records]}
     if stage in ("tables", SO_FAR):
         values |= {"teachers": study.teachers, "paper": paper, "paper_columns": needs.paper_columns(study)}
         values |= {"published": study.published, "lacking": needs.lacking(study, name) if name else []}
-    values |= {"runs": [str(PurePath(path).parent) for path in records["config"]]}
-    values |= {kind: paths for kind, paths in records.items() if kind not in PARTS}
+    if name:
+        values |= {"names": [name], "parts": [part for part in PARTS if part in records] if runs else []}
+    values |= {"runs": runs, **{kind: paths for kind, paths in records.items() if kind not in PARTS}}
     said = {key: value for key, value in values.items() if value}
     return {**said, "names": list(study.tables)} if stage == SO_FAR else said

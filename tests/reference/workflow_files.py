@@ -167,7 +167,7 @@ def request(name: str) -> dict[str, Any]:
     if item:
         runs, kinds = (TABLES if stage == "tables" else FIGURES)[item]
         in_folders = ("histories" if "histories" in kinds else "tuned", *(["analyses"] if "analyses" in kinds else []))
-        said |= {"names": [item], "parts": ["config", *in_folders]}
+        said |= {"names": [item]} | ({"parts": ["config", *in_folders]} if runs else {})
     else:
         runs, kinds = ALL, "scores further choices origins" + (" raw counts speed" if stage == "report_so_far" else "")
         said |= {"documents": ["config/README.md"]} | ({} if stage == "report" else {"names": list(TABLES)})
