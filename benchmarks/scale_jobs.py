@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from axenat import layout, needs
+from axenat.catalogue import FIGURE_NAMES
 from axenat.config import RunConfig
 from axenat.corpus_config import SPLITS
 from axenat.estimates import largest_vocabulary, num_parameters, work_of
@@ -194,7 +195,7 @@ def _evaluation(study: Study) -> Iterator[Job]:
         yield Job(name="speed", rule="speed", seconds=0, after=after)
     known = (*scores, *(f"analyse {run}" for run in study.runs), *(f"choose {name}" for name in study.grids))
     yield Job(name="summarise", rule="summarise", seconds=0, after=known)
-    shown = [("tables", table) for table in study.tables] + [("figures", figure) for figure in layout.FIGURE_NAMES]
+    shown = [("tables", table) for table in study.tables] + [("figures", figure) for figure in FIGURE_NAMES]
     clock = ("speed",) if "speed" in study.tables else ()
     for rule, name in shown:
         yield Job(name=f"{rule} {name}", rule=rule, seconds=0, after=(*known, *clock))

@@ -28,10 +28,13 @@ FLOORS = [
         "site",
         "links",
         "study",
+        "run_kinds",
+        "catalogue",
         "layout",
         "jobs",
         "estimates",
         "needs",
+        "study_requests",
         "progress",
         "systems",
         "timing",
@@ -157,6 +160,16 @@ def test_files_and_functions_stay_small() -> None:
     ]
     assert len(functions) > len(MODULES) and all(lines >= 0 for _, lines in functions)
     assert [name for name, lines in functions if lines >= 50] == []
+
+
+def test_the_winners_of_grids_are_marked_in_one_place() -> None:
+    called = [
+        (ast.unparse(node.func), name_of(path))
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("mark_chosen", "marked")
+    ]
+    assert called == [("mark_chosen", "evaluate/comparisons.py"), ("marked", "evaluate/study_files.py")]
 
 
 def test_things_have_names() -> None:

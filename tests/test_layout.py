@@ -83,23 +83,22 @@ def test_a_run_shows_only_the_files_of_its_own_decoding_whatever_lies_beside_the
     assert layout.outputs_in(tmp_path, "score.json") == [files[1], files[3]]
 
 
-def test_a_figure_shows_the_teacher_where_students_learn_from_it() -> None:
-    untaught = parse_study(study(runs__ce__target_side="raw"))
-    for figure in layout.FIGURE_NAMES:
-        needed = {"results/runs/teacher/config.yaml", "results/runs/teacher/tuned.json"}
-        if figure in layout.WITH_TEACHER:
-            assert "teacher" in layout.figure_runs(STUDY, figure) and needed <= set(layout.drawn_from(STUDY, figure))
-            assert "teacher" not in layout.figure_runs(untaught, figure)
-            assert not needed & set(layout.drawn_from(untaught, figure))
-        assert len(set(layout.figure_runs(STUDY, figure))) == len(layout.figure_runs(STUDY, figure))
-
-
 def test_there_is_one_choice_for_each_grid() -> None:
     assert layout.choices(STUDY) == ["results/choices/axe.json"]
 
 
+def test_each_form_of_a_table_and_a_figure_is_a_file_of_its_own_and_times_lie_apart() -> None:
+    tables = [path for ending in layout.TABLE_FORMS for path in layout.tables(STUDY, ending)]
+    figures = [path for ending in ("svg", "figure.json") for path in layout.figures(ending)]
+    written = {*tables, *figures, layout.SPEED, layout.MACHINE}
+    assert len(written) == len(tables) + len(figures) + 2
+    timed = {path for path in tables if path.startswith("results/speed/")}
+    assert timed == {f"results/speed/speed.{ending}" for ending in ("md", "csv", "tex", "table.json")}
+
+
 def test_all_paths_are_relative_and_plain() -> None:
     paths = layout.raw_files(STUDY, "demo", "test") + layout.subwords("demo") + layout.tuned_model("ce")
+    paths += [*layout.tables(STUDY, "md"), *layout.figures("svg"), layout.request_file("report")]
     assert all(re.fullmatch(r"(data|results)/[\w./-]+", path) and ".." not in path for path in paths)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from axenat import needs
-from axenat.config import PAPER_ITEMS, TABLE_NAMES
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES, PAPER_ITEMS, TABLE_NAMES
 from axenat.files import read_yaml
 from axenat.study import Study, parse_study
 from tests.studies import study
@@ -42,6 +42,32 @@ def test_no_table_needs_a_choice_among_runs_that_it_does_not_show() -> None:
             assert set(made().grids[grid].runs) & set(needs.runs_for(made(), table))
 
 
+def test_a_figure_shows_the_runs_of_the_table_of_its_name_and_no_run_twice() -> None:
+    for figure in FIGURE_NAMES:
+        runs = needs.drawn_runs(made(), figure)
+        assert len(set(runs)) == len(runs)
+        if figure in TABLE_NAMES:
+            assert set(runs) - {"teacher"} == set(needs.runs_for(made(), figure)) - {"teacher"}
+
+
+def test_two_figures_show_the_teacher_where_students_learn_from_it() -> None:
+    with_teachers = [name for name in FIGURE_NAMES if CATALOGUE[name].figure.with_teachers]
+    assert with_teachers == ["axe_against_ce", "length_multiplier"]
+    for figure in with_teachers:
+        assert needs.drawn_runs(made(), figure)[0] == "teacher"
+        assert "teacher" not in needs.drawn_runs(made(runs__ce__target_side="raw"), figure)
+
+
+def test_only_tables_that_are_asked_for_are_told_to_lack_runs() -> None:
+    single = made(runs__axe={"recipe": "small", "objective": {"name": "axe"}}, tables=["systems", "speed"])
+    (sentence,) = needs.lacking_for(single, {"table6", "train"})
+    assert sentence.startswith("table6 (skip_target_penalty) needs a grid in a run like axe")
+    whole = made(tables=["systems", "speed"])
+    told = list(needs.lacking_for(whole, {"tables"}))
+    assert told == [f"table3 (systems) {sentence}" for sentence in needs.lacking(whole, "systems")] and told
+    assert not list(needs.lacking_for(whole, {"all"}))
+
+
 def test_a_study_without_the_other_objectives_is_told_the_keys_that_make_them() -> None:
     assert needs.lacking(made(), "training_objectives") == [
         "needs a run like axe with objective.observe: none and objective.score: all",
@@ -72,7 +98,7 @@ def test_the_studies_of_english_and_german_lack_nothing(name: str) -> None:
     """The paper's ablations are of this corpus: its studies plan them all."""
     whole = read(name)
     assert not [sentence for table in PAPER_ITEMS for sentence in needs.lacking(whole, table)]
-    assert {*whole.tables, "seeds"} == set(TABLE_NAMES)  # one seed each, as in the paper
+    assert whole.tables == TABLE_NAMES
     multipliers = {run.decode.length_multipliers for run in whole.runs.values() if not run.system.teaches}
     assert multipliers == {tuple(round(1 + step / 100, 2) for step in range(11))}
     assert [grid.key for grid in whole.grids.values()] == ["skip_target_penalty"] * 2

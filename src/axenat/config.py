@@ -113,17 +113,6 @@ class DecodeConfig:
 
 
 TARGET_SIDES = ("raw", "distilled")
-# Each a function in evaluate/study_tables.py, which needs more than the workflow should import.
-TABLE_NAMES = (
-    "axe_against_ce", "systems", "target_sides", "training_objectives", "skip_target_penalty", "length_multiplier",
-    "lengths", "confidence", "repetitions", "speed", "decodings", "corpora", "conventions", "seeds",
-)  # fmt: skip
-# Items of the paper, each a target of the workflow, by the table that shows them.
-PAPER_ITEMS = {
-    "axe_against_ce": "table2", "systems": "table3", "target_sides": "table4", "training_objectives": "table5",
-    "skip_target_penalty": "table6", "length_multiplier": "table7", "lengths": "table8", "confidence": "figure3",
-    "repetitions": "table9",
-}  # fmt: skip
 # Corpora of the paper in each direction: the columns of its tables.
 PAPER_COLUMNS = ("wmt14-en-de", "wmt14-de-en", "wmt16-en-ro", "wmt16-ro-en", "wmt17-en-zh", "wmt17-zh-en")
 

@@ -11,9 +11,11 @@ from typing import Any
 import yaml
 
 from axenat import layout
+from axenat.catalogue import FIGURE_NAMES, TIMED
 from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_mapping, write_text
 from axenat.study import STUDY_KEYS, Study, parse_study
+from axenat.study_requests import figure_request, files_of, requests_of, table_request
 
 CONFIG, VERSIONS = "config/config.yaml", "workflow/stage_versions.yaml"
 FIRST_LINE = "# Written by `axenat describe` from config/config.yaml; `snakemake` writes it anew after a changed study."
@@ -79,7 +81,8 @@ def stages_of(values: Mapping[str, Any]) -> dict[str, Stage]:
         **_run_stages(study, values),
         **_distil_stages(study),
         **_decoding_stages(study),
-        **_study_stages(study, keys),
+        **_study_stages(study),
+        **_shown_stages(study, keys),
     }
 
 
@@ -261,39 +264,41 @@ def _decoding_stages(study: Study) -> dict[str, Stage]:
     }  # fmt: skip
 
 
-def _study_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
+def _study_stages(study: Study) -> dict[str, Stage]:
     runs, choices = list(study.runs), layout.choices(study)
     scores = [layout.output(study, run, "test", "score.json") for run in runs]
     further = [path for run in runs for path in layout.further_outputs(study, run, "test", "score.json")]
-    texts, subwords, analyses = (
-        [layout.output(study, run, "test", ending) for run in runs] for ending in ("txt", "bpe.txt", "analysis.json")
-    )
+    texts, subwords = ([layout.output(study, run, "test", ending) for run in runs] for ending in ("txt", "bpe.txt"))
     members = [run for grid in study.grids.values() for run in grid.runs]
     compared = [f"results/runs/{run}/{name}" for run in members for name in ("tuned.json", "config.yaml")]
-    steady = [name for name in study.tables if name != "speed"]
-    tables = [layout.table_file(name, ending) for name in steady for ending in ("md", "csv", "tex")]
-    records = [path for name in steady for paths in layout.table_inputs(study, name).values() for path in paths]
-    shown = [str(Path(path).parent) if path.startswith("data/") else path for path in records]
-    drawn = [path for name in layout.FIGURE_NAMES for path in layout.drawn_from(study, name)]
-    told = [f"results/runs/{run}/{name}" for name in ("history.jsonl", "tuned.json") for run in runs]
-    raw = [f"data/{corpus}" for corpus in study.corpora]
     results = [f"results/tables/results.{ending}" for ending in ("md", "csv", "txt")]
-    pages = [layout.table_file(name, "md") for name in steady]
-    kinds = [key for key in keys if key in ("study", "recipes", "runs")]
     stages = {"choose": _stage(choices, compared, ["choose"])} if choices else {}
-    compared_with = [f"data/{run.corpus}" for run in study.runs.values()]
-    stages["summarise"] = _stage(
-        ["results/summary.json", *results],
-        [*scores, *further, *choices, *texts, *subwords, *compared_with],
-        ["summarise"],
-        ["study"],
-    )
-    if steady:
-        stages["tables"] = _stage(
-            tables, ["config/paper.yaml", *shown], ["tables"], [key for key in keys if key != "note"]
-        )
-    stages["figures"] = _stage([], drawn, ["figures"], kinds, plots={path: {} for path in layout.figures()})
-    # What a clock says, results/speed, is made on the way and belongs to no stage: no two measurements agree.
-    parts = ["results/summary.json", *scores, *further, *choices, *pages, *layout.figures(), *analyses, *told, *raw]
-    stages["report"] = _stage(["results/report.html"], parts, ["report"], keys)
+    data = [f"data/{run.corpus}" for run in study.runs.values()]
+    deps = [*scores, *further, *choices, *texts, *subwords, *data]
+    stages["summarise"] = _stage(["results/summary.json", *results], deps, ["summarise"], ["study"])
     return stages
+
+
+def _shown_stages(study: Study, keys: Sequence[str]) -> dict[str, Stage]:
+    """Tables, figures and the page. Only their requests look at the study as a whole.
+
+    What a clock says, results/speed, is made on the way and belongs to no stage: no two measurements agree.
+    """
+    steady = [name for name in study.tables if name not in TIMED]
+    tables = [layout.table_file(name, ending) for name in steady for ending in layout.TABLE_FORMS]
+    stages = {"configure_requests": _stage(map(layout.request_file, requests_of(study)), [], keys=keys)}
+    if steady:
+        read = ["config/paper.yaml", *_read_by(study, *map(table_request, steady))]
+        stages["tables"] = _stage(tables, read, ["tables"])
+    drawn = _read_by(study, *map(figure_request, FIGURE_NAMES))
+    plots: dict[str, dict[str, Any]] = {path: {} for path in layout.figures("svg")}
+    stages["figures"] = _stage(layout.figures("figure.json"), drawn, ["figures"], plots=plots)
+    page = [path for path in _read_by(study, "report") if not path.startswith("results/speed/")]
+    stages["report"] = _stage(["results/report.html"], page, ["report"])
+    return stages
+
+
+def _read_by(study: Study, *requests: str) -> list[str]:
+    """The requests, and the records that they name. Raw text is one folder for each corpus."""
+    found = [path for name in requests for path in (layout.request_file(name), *files_of(study, name))]
+    return [str(Path(path).parent) if path.startswith("data/") else path for path in found]

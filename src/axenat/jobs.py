@@ -1,6 +1,7 @@
 """How many jobs each stage of a study has, if nothing is done yet."""
 
 from axenat import layout
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES
 from axenat.corpus_config import SPLITS
 from axenat.study import Study
 
@@ -24,9 +25,9 @@ def jobs_of(study: Study) -> dict[str, int]:
         **dict.fromkeys(("translate", "score"), decodings),
         "analyse": len(study.runs),
         "choose": len(study.grids),
-        "speed": int("speed" in study.tables),
+        "speed": int(any("speed" in CATALOGUE[table].reads for table in study.tables)),
         "summarise": 1,
         "tables": len(study.tables),
-        "figures": len(layout.FIGURE_NAMES),
+        "figures": len(FIGURE_NAMES),
         "report": 1,
     }

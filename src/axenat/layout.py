@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from axenat import needs
+from axenat.catalogue import FIGURE_NAMES, TIMED
 from axenat.config import DecodeConfig
 from axenat.corpus_config import SPLITS
 from axenat.files import UserError, read_mapping, read_record
@@ -18,12 +18,6 @@ SUBWORD_FILES = (
     "text.yaml",
 )
 MODEL_FILES = ("config.yaml", "decode.yaml", "model.safetensors", *SUBWORD_FILES)
-# Each a line of FIGURES in evaluate/study_figures.py, which needs more than the workflow should import.
-FIGURE_NAMES = (
-    "axe_against_ce", "target_sides", "skip_target_penalty", "length_multiplier", "lengths", "confidence",
-    "repetitions", "training", "alignment",
-)  # fmt: skip
-WITH_TEACHER = ("axe_against_ce", "length_multiplier")  # figures that show it beside its students
 
 
 def raw_text(study: Study, corpus: str, split: str, side: str) -> str:
@@ -201,50 +195,13 @@ def choices(study: Study) -> list[str]:
 
 # What a clock said, and which machine and software made the runs: never the same twice, and never in DVC's keeping.
 SPEED, MACHINE = "results/speed/speed.json", "results/speed/machine.html"
-# What tables read, beside config.yaml and tuned.json of their runs.
-SCORED, ANALYSED = ("scores", "choices"), ("scores", "choices", "analyses")
-TABLE_RECORDS: dict[str, tuple[str, ...]] = {
-    "axe_against_ce": SCORED,
-    "systems": SCORED,
-    "target_sides": SCORED,
-    "training_objectives": (),
-    "skip_target_penalty": ("choices",),
-    "length_multiplier": ("choices",),
-    "lengths": ANALYSED,
-    "confidence": ANALYSED,
-    "repetitions": SCORED,
-    "speed": ("speed",),
-    "decodings": (*SCORED, "further"),
-    "corpora": ("origins", "raw", "counts"),
-    "conventions": SCORED,
-    "seeds": (*SCORED, "further"),
-}
-
-
-def table_inputs(study: Study, table: str) -> dict[str, list[str]]:
-    """The records of what the table shows, and no others: asked for alone, it trains nothing that it does not need."""
-    return _records(study, table, needs.runs_for(study, table))
-
-
-def _records(study: Study, table: str, runs: list[str]) -> dict[str, list[str]]:
-    further = [path for run in runs for path in further_outputs(study, run, "test", "score.json")]
-    records = {
-        "scores": [output(study, run, "test", "score.json") for run in runs],
-        "further": further,
-        "choices": [f"results/choices/{grid}.json" for grid in needs.grids_for(study, table)],
-        "analyses": [output(study, run, "test", "analysis.json") for run in runs],
-        "origins": origins(study),
-        "raw": raw_counts(study),
-        "counts": clean_counts(study),
-        "speed": [SPEED],
-    }
-    read = {name: paths if name in TABLE_RECORDS[table] else [] for name, paths in records.items()}
-    return {**read, "of_runs": [f"results/runs/{run}/{name}" for run in runs for name in ("config.yaml", "tuned.json")]}
+# The endings of a table's files: three for readers, and one that the page is made from.
+TABLE_FORMS = ("md", "csv", "tex", "table.json")
 
 
 def table_file(table: str, ending: str) -> str:
     """What a clock says lies apart from what DVC keeps, which is the same on every rerun."""
-    return f"results/{'speed' if table == 'speed' else 'tables'}/{table}.{ending}"
+    return f"results/{'speed' if table in TIMED else 'tables'}/{table}.{ending}"
 
 
 def tables(study: Study, ending: str) -> list[str]:
@@ -252,33 +209,15 @@ def tables(study: Study, ending: str) -> list[str]:
     return [table_file(name, ending) for name in study.tables]
 
 
-def figure_file(figure: str) -> str:
-    return f"results/figures/{figure}.svg"
+def figure_file(figure: str, ending: str) -> str:
+    return f"results/figures/{figure}.{ending}"
 
 
-def figures() -> list[str]:
+def figures(ending: str) -> list[str]:
     """The same for every study: one without records says in words what is missing."""
-    return list(map(figure_file, FIGURE_NAMES))
+    return [figure_file(name, ending) for name in FIGURE_NAMES]
 
 
-def figure_runs(study: Study, figure: str) -> list[str]:
-    """Those of the table of the same name; `training` shows them all, `alignment` needs what is analysed.
-
-    A teacher is shown only where students learn from it: then it is trained and tuned anyway.
-    """
-    runs = needs.runs_for(study, _table_of(figure))
-    taught = [study.corpus_of(run).distil for run in runs if study.runs[run].target_side == "distilled"]
-    teachers = {distil.teacher for distil in taught if distil} if figure in WITH_TEACHER else set()
-    return [*(run for run in study.runs if run in teachers), *runs]
-
-
-def drawn_from(study: Study, figure: str) -> list[str]:
-    """What a figure needs and no more: one of training curves must not wait for scores."""
-    if figure == "training":
-        return [f"results/runs/{run}/{name}" for run in study.runs for name in ("config.yaml", "history.jsonl")]
-    records = _records(study, _table_of(figure), figure_runs(study, figure))
-    return [path for paths in records.values() for path in paths]
-
-
-def _table_of(figure: str) -> str:
-    return "lengths" if figure == "alignment" else figure
+def request_file(name: str) -> str:
+    """What a stage that looks at the whole study is asked to do; study_requests.py has the names."""
+    return f"results/requests/{name}.yaml"

@@ -1,99 +1,39 @@
-"""Which runs of a study each table of the paper is made of, and which kind of run it lacks."""
+"""Which runs of a study each table and figure is made of, and which kinds of run it lacks."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
-from axenat.config import PAPER_COLUMNS, RunConfig, is_ablation
-from axenat.records import as_plain
+from axenat.catalogue import CATALOGUE, PAPER_ITEMS
+from axenat.config import PAPER_COLUMNS
+from axenat.run_kinds import AXE, CE, TEACHER, own
 from axenat.study import Study
-from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS
-
-DELTA = "skip_target_penalty"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
-    """The runs that a row of the paper stands for; what is None may be anything."""
-
-    objective: str
-    target_side: str | None = None
-    observe: str | None = "some"
-    score: str | None = "hidden"
-
-    def keys(self) -> dict[str, str]:
-        """What a study writes to have such a run."""
-        written = {"objective.name": self.objective, "target_side": self.target_side}
-        if self.objective not in TEACHERS:
-            written |= {"objective.observe": self.observe, "objective.score": self.score}
-        return {key: value for key, value in written.items() if value is not None}
-
-    def unlike(self, run: RunConfig) -> dict[str, str]:
-        """The keys in which a run is not of this kind."""
-        has: dict[str, str | None] = {"target_side": run.target_side, "objective.name": run.objective.name}
-        for key in ("observe", "score"):
-            has[f"objective.{key}"] = getattr(run.objective, key, None)
-        return {key: value for key, value in self.keys().items() if has[key] != value}
+def runs_for(study: Study, name: str) -> list[str]:
+    """The runs that the table or figure shows, in the order of the study."""
+    item = CATALOGUE[name]
+    if item.grid:
+        return [run for grid in _grids_over(study, item.grid) for run in study.grids[grid].runs]
+    return [run for run, config in study.runs.items() if item.runs(config)]
 
 
-TEACHER, CE, AXE = (Kind(objective=name) for name in (TEACHERS[0], BASELINE.name, PROPOSED.name))
+def drawn_runs(study: Study, name: str) -> list[str]:
+    """Of a figure. A teacher is shown only where students learn from it: then it is trained and tuned anyway."""
+    runs, figure = runs_for(study, name), CATALOGUE[name].figure
+    if figure is None or not figure.with_teachers:
+        return runs
+    taught = [study.corpus_of(run).distil for run in runs if study.runs[run].target_side == "distilled"]
+    teachers = {distil.teacher for distil in taught if distil}
+    return [*(run for run in study.runs if run in teachers), *runs]
 
 
-def _on(side: str, *kinds: Kind) -> tuple[Kind, ...]:
-    return tuple(replace(kind, target_side=side) for kind in kinds)
+def grids_for(study: Study, name: str) -> list[str]:
+    """Those that say which of the item's runs is chosen."""
+    runs = set(runs_for(study, name))
+    return [grid for grid, found in study.grids.items() if runs & set(found.runs)]
 
 
-# By table; the others take what there is.
-KINDS: dict[str, tuple[Kind, ...]] = {
-    "axe_against_ce": _on("distilled", CE, AXE),
-    "systems": (*_on("raw", TEACHER), *_on("distilled", TEACHER, CE, AXE)),
-    "target_sides": (*_on("raw", CE, AXE), *_on("distilled", CE, AXE)),
-    "training_objectives": (replace(AXE, observe="none", score="all"), replace(AXE, score="all"), AXE),
-    "skip_target_penalty": (AXE,),
-    "length_multiplier": (AXE,),
-    "lengths": (CE, AXE),
-    "confidence": (CE, AXE),
-    "repetitions": (CE, AXE),
-    "speed": (TEACHER, CE, AXE),
-}
-
-
-def _is_own(run: RunConfig) -> bool:
-    return not is_ablation(as_plain(run.objective))
-
-
-def _is_own_student(run: RunConfig) -> bool:
-    return _is_own(run) and not run.system.teaches
-
-
-USED: dict[str, Callable[[RunConfig], bool]] = {
-    "axe_against_ce": _is_own_student,
-    "systems": lambda run: run.system.teaches or (_is_own(run) and run.target_side == "distilled"),
-    "target_sides": _is_own,
-    "training_objectives": lambda run: run.system is PROPOSED,
-    "length_multiplier": _is_own_student,
-    "lengths": _is_own,
-    "confidence": _is_own_student,
-    "repetitions": _is_own,
-}
-
-
-def runs_for(study: Study, table: str) -> list[str]:
-    """The runs that the table shows, in the order of the study."""
-    if table == "corpora":
-        return []
-    if table == DELTA:
-        return [run for grid in _delta_grids(study) for run in study.grids[grid].runs]
-    return [name for name, run in study.runs.items() if table not in USED or USED[table](run)]
-
-
-def grids_for(study: Study, table: str) -> list[str]:
-    """Those that say which of the table's runs is chosen."""
-    runs = set(runs_for(study, table))
-    return [name for name, grid in study.grids.items() if runs & set(grid.runs)]
-
-
-def _delta_grids(study: Study) -> list[str]:
-    return [name for name, grid in study.grids.items() if grid.key == DELTA]
+def _grids_over(study: Study, key: str) -> list[str]:
+    return [name for name, grid in study.grids.items() if grid.key == key]
 
 
 def paper_columns(study: Study) -> dict[str, str]:
@@ -121,28 +61,34 @@ def side_by_side(study: Study) -> list[tuple[str, str]]:
     return found
 
 
-def lacking(study: Study, table: str) -> list[str]:
-    """In words, the kinds of run that the table would need and the study has not, and which keys would make them."""
-    return list(dict.fromkeys(_lacking(study, table)))
+def lacking_for(study: Study, targets: set[str]) -> Iterator[str]:
+    """Of the tables that are asked for, as items of the paper, by their names or all of them: what the study lacks."""
+    for table, item in CATALOGUE.items():
+        target = PAPER_ITEMS.get(table, table)
+        if item.table and (target in targets or ("tables" in targets and table in study.tables)):
+            yield from (f"{target} ({table}) {sentence}" for sentence in lacking(study, table))
 
 
-def _lacking(study: Study, table: str) -> Iterator[str]:
+def lacking(study: Study, name: str) -> list[str]:
+    """In words, the kinds of run that the item would need and the study has not, and which keys would make them."""
+    return list(dict.fromkeys(_lacking(study, name)))
+
+
+def _lacking(study: Study, name: str) -> Iterator[str]:
+    item = CATALOGUE[name]
     for corpus in study.corpora:
-        runs = {name: run for name, run in study.runs.items() if run.corpus == corpus}
-        for kind in KINDS.get(table, ()) if runs else ():
-            nearest = min(runs, key=lambda name: _distance(kind.unlike(runs[name])))
+        runs = {run: config for run, config in study.runs.items() if config.corpus == corpus}
+        for kind in item.kinds if runs else ():
+            nearest = min(runs, key=lambda run: _distance(kind.unlike(runs[run])))
             keys = kind.unlike(runs[nearest])
             if keys:
                 yield f"needs a run like {_written(study, nearest)} with {_listed(keys)}"
-    axe = [name for name, run in study.runs.items() if run.system is PROPOSED and _is_own(run)]
-    if table == DELTA and axe and not _delta_grids(study):
-        yield f"needs a grid in a run like {axe[0]}, objective.{DELTA}: [1, 2, 3, 4, 5]"
-    if (
-        table == "length_multiplier"
-        and axe
-        and all(len(study.runs[name].decode.length_multipliers) < 2 for name in axe)
-    ):
-        yield f"needs a run like {axe[0]} with more than one value in decode.length_multipliers"
+    objectives = {kind.objective for kind in item.kinds}
+    like = [run for run, config in study.runs.items() if config.objective.name in objectives and own(config)]
+    if item.grid and like and not _grids_over(study, item.grid):
+        yield f"needs a grid in a run like {like[0]}, objective.{item.grid}: {item.grid_like}"
+    if item.several and like and all(len(getattr(study.runs[run].decode, item.several)) < 2 for run in like):
+        yield f"needs a run like {like[0]} with more than one value in decode.{item.several}"
 
 
 def _distance(keys: dict[str, str]) -> tuple[bool, int]:

@@ -7,7 +7,8 @@ from os.path import normpath
 from pathlib import PurePath
 from typing import Any
 
-from axenat.config import PAPER_COLUMNS, TABLE_NAMES, RunConfig
+from axenat.catalogue import TABLE_NAMES
+from axenat.config import PAPER_COLUMNS, RunConfig
 from axenat.corpus_config import SPLITS, CorpusConfig
 from axenat.links import check_links
 from axenat.presets import PRESETS

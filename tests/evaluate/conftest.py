@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from axenat.catalogue import FIGURE_NAMES
 from axenat.evaluate.drawing import Drawing
-from axenat.evaluate.study_figures import FIGURES, draw
+from axenat.evaluate.study_figures import draw
 from axenat.evaluate.study_record import CorpusRecord, RunRecord, StudyRecord
 
 SIDES = {"raw": (60.0, 70.0), "distilled": (80.0, 82.0)}
@@ -177,6 +178,7 @@ def _run(score: dict[str, Any]) -> RunRecord:
             "seconds": 60 + shift,
         },
         analyses=[_analysis(run, objective, score["bleu"])],
+        chosen=score["chosen"],
     )
 
 
@@ -309,4 +311,4 @@ def study() -> StudyRecord:
 @pytest.fixture(scope="session")
 def drawings(study: StudyRecord) -> dict[str, Drawing]:
     """Drawn once: a figure takes a tenth of a second."""
-    return {name: draw(name, study) for name in FIGURES}
+    return {name: draw(name, study) for name in FIGURE_NAMES}

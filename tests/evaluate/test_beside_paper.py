@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from axenat.config import PAPER_ITEMS
+from axenat.catalogue import PAPER_ITEMS
 from axenat.evaluate.beside_paper import beside, likewise
 from axenat.evaluate.paper import load_paper
 from axenat.evaluate.study_record import StudyRecord
-from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.study_tables import table_of
 from axenat.evaluate.table_text import printed, to_csv
 from axenat.presets import PRESETS
 
@@ -29,12 +29,12 @@ def own(study: StudyRecord) -> StudyRecord:
 
 
 def rows_of(name: str, study: StudyRecord) -> dict[str, dict[str, Any]]:
-    return {row["run"]: dict(row) for row in TABLES[name](study).rows}
+    return {row["run"]: dict(row) for row in table_of(name, study).rows}
 
 
 @pytest.mark.parametrize("name", PAPER_ITEMS)
 def test_beside_another_corpus_no_difference_is_taken_and_the_heading_says_so(name: str, study: StudyRecord) -> None:
-    table = TABLES[name](other(study))
+    table = table_of(name, other(study))
     labels = printed(table).labels
     assert not [label for label in labels if label == "difference"]
     assert not any(row.get("published_difference") for row in table.rows)
@@ -46,14 +46,14 @@ def test_beside_another_corpus_no_difference_is_taken_and_the_heading_says_so(na
 
 @pytest.mark.parametrize("name", PAPER_ITEMS)
 def test_without_the_papers_numbers_nothing_is_said_of_them(name: str, study: StudyRecord) -> None:
-    table = TABLES[name](study)
+    table = table_of(name, study)
     assert "ublished" not in "".join([*printed(table).labels, *table.notes])
 
 
 def test_what_the_paper_states_of_confidence_stands_beside_cross_entropy_and_long_sentences(study: StudyRecord) -> None:
     """On its own corpora it is of distilled data."""
     for made, sides in ((other(study), ["raw", "distilled"]), (own(study), ["distilled"])):
-        rows = [row for row in TABLES["confidence"](made).rows if row["published"]]
+        rows = [row for row in table_of("confidence", made).rows if row["published"]]
         assert [(row["target_side"], row["size"], row["model"]) for row in rows] == [(s, "long", "CE") for s in sides]
         assert {(row["published"], row["published_to_peak"]) for row in rows} == {(0.14, 0.33)}
 
@@ -81,7 +81,7 @@ def test_numbers_of_distilled_data_do_not_stand_beside_raw_runs_of_the_same_corp
 
 
 def test_raw_and_distilled_data_have_the_numbers_of_their_own_tables(study: StudyRecord) -> None:
-    rows = {row["model"]: row for row in TABLES["target_sides"](own(study)).rows}
+    rows = {row["model"]: row for row in table_of("target_sides", own(study)).rows}
     assert (rows["AXE"]["raw_published"], rows["AXE"]["distilled_published"]) == (24.90, 27.90)
     assert (rows["CE"]["raw_published"], rows["CE"]["distilled_published"]) == (None, 21.83)
     flow = next(row for model, row in rows.items() if model.startswith("FlowSeq"))
@@ -89,7 +89,7 @@ def test_raw_and_distilled_data_have_the_numbers_of_their_own_tables(study: Stud
 
 
 def test_lengths_meet_in_equal_buckets_only(study: StudyRecord) -> None:
-    rows = [row for row in TABLES["lengths"](own(study)).rows if row["target_side"] == "distilled"]
+    rows = [row for row in table_of("lengths", own(study)).rows if row["target_side"] == "distilled"]
     assert [row["axe_published"] for row in rows] == [24.39, 27.86, 28.78, None]  # ours end at 30
 
 
@@ -100,21 +100,23 @@ def test_all_of_the_papers_multipliers_are_shown_beside_its_own_corpus(study: St
     ours, less = rows["axe-distilled-d2"], rows["axe-distilled-d2 less published"]
     assert less["bleu_1.1"] == pytest.approx(ours["bleu_1.1"] - 27.49) and less["bleu_1.03"] is None
     assert [run for run in rows if "less" in run] == ["axe-distilled-d2 less published"]  # Table 7 is of nothing else
-    assert "bleu_1.03" not in to_csv(TABLES["length_multiplier"](other(study)))
+    assert "bleu_1.03" not in to_csv(table_of("length_multiplier", other(study)))
 
 
 @pytest.mark.parametrize("name", BLEU_TABLES)
 def test_every_system_of_the_paper_is_marked_as_published(name: str, study: StudyRecord) -> None:
-    for row in TABLES[name](own(study)).rows:
+    for row in table_of(name, own(study)).rows:
         runs = [row.get(key) for key in ("run", "raw_run", "distilled_run")]
         assert any(runs) or row["model"].endswith(", published")
 
 
 def test_differences_are_taken_in_the_papers_own_scoring_and_another_one_is_told(study: StudyRecord) -> None:
-    assert any("sacreBLEU stands in" in note for note in TABLES["axe_against_ce"](own(in_one_convention(study))).notes)
+    assert any(
+        "sacreBLEU stands in" in note for note in table_of("axe_against_ce", own(in_one_convention(study))).notes
+    )
     scored = {"tokenised": {"value": 30.0}, "sacrebleu": {"value": 29.0}}
     both = replace(own(study), scores=[{**score, "conventions": scored} for score in study.scores])
-    table = TABLES["axe_against_ce"](both)
+    table = table_of("axe_against_ce", both)
     assert rows_of("axe_against_ce", both)["ce-distilled"]["published_difference"] == pytest.approx(30.0 - 21.83)
     assert not any("stands in" in note for note in table.notes) and "as the paper scores" in printed(table).labels
     chinese = replace(both, paper_columns={"demo": "wmt17-en-zh"})
@@ -124,10 +126,10 @@ def test_differences_are_taken_in_the_papers_own_scoring_and_another_one_is_told
 def test_what_a_run_does_otherwise_than_the_paper_is_told_on_its_own_corpora(study: StudyRecord) -> None:
     train = {**PRESETS["base"]["train"], "steps": 100}
     runs = [replace(run, config={**(run.config or {}), "train": train}) for run in study.runs]
-    notes = TABLES["axe_against_ce"](replace(own(study), runs=runs)).notes
+    notes = table_of("axe_against_ce", replace(own(study), runs=runs)).notes
     (note,) = [note for note in notes if "train." in note]
     assert note.startswith("Differs from the paper: train.steps is 100, not 300000 (ce-raw, ")
-    assert not any("train." in note for note in TABLES["axe_against_ce"](replace(other(study), runs=runs)).notes)
+    assert not any("train." in note for note in table_of("axe_against_ce", replace(other(study), runs=runs)).notes)
 
 
 def test_a_column_is_found_by_corpus_and_else_as_the_study_says(study: StudyRecord) -> None:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from axenat.catalogue import TABLE_NAMES
 from axenat.evaluate.drawing import Drawing
 from axenat.evaluate.report import Surroundings, render_report
 from axenat.evaluate.report_items import ShownFigure, ShownTable
 from axenat.evaluate.reproduction import departures, package_texts
 from axenat.evaluate.stage_graph import PLACES
 from axenat.evaluate.study_record import StudyRecord
-from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.study_tables import table_of
 from axenat.evaluate.table_text import printed
 from tests.browser import Visit, needs_browser, running, visiting
 
@@ -24,7 +25,7 @@ TOLD = ".pair:not([hidden]) .told"
 
 @pytest.fixture(scope="module")
 def path(study: StudyRecord, drawings: dict[str, Drawing], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tables = [ShownTable(name=name, table=printed(make(study))) for name, make in TABLES.items()]
+    tables = [ShownTable(name=name, table=printed(table_of(name, study))) for name in TABLE_NAMES]
     figures = [ShownFigure(drawing=drawing) for drawing in drawings.values()]
     around = Surroundings(jobs=dict.fromkeys(PLACES, 12), departures=departures(package_texts()))
     path = tmp_path_factory.mktemp("page") / "report.html"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from axenat.config import PAPER_COLUMNS, PAPER_ITEMS
+from axenat.catalogue import PAPER_ITEMS
+from axenat.config import PAPER_COLUMNS
 from axenat.evaluate.paper import Paper, Values, load_paper
 from axenat.files import UserError, read_yaml, write_yaml
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES, TABLE_NAMES
 from axenat.evaluate.drawing import Drawing
 from axenat.evaluate.report import (
     Surroundings,
@@ -17,9 +18,9 @@ from axenat.evaluate.report import (
 )
 from axenat.evaluate.report_items import ShownFigure, ShownTable
 from axenat.evaluate.reproduction import Departure
-from axenat.evaluate.study_figures import FIGURES, draw
+from axenat.evaluate.study_figures import draw
 from axenat.evaluate.study_record import RunRecord, StudyRecord
-from axenat.evaluate.study_tables import TABLES
+from axenat.evaluate.study_tables import table_of
 from axenat.evaluate.table_text import printed
 
 Drawings = dict[str, Drawing]
@@ -67,7 +68,7 @@ def outline(page: str) -> Outline:
 
 def tables_of(study: StudyRecord) -> list[ShownTable]:
     links = {"csv": "tables/x.csv"}
-    return [ShownTable(name=name, table=printed(make(study)), links=links) for name, make in TABLES.items()]
+    return [ShownTable(name=name, table=printed(table_of(name, study)), links=links) for name in TABLE_NAMES]
 
 
 def shown(drawings: Drawings) -> list[ShownFigure]:
@@ -108,8 +109,8 @@ def test_the_page_has_every_table_and_every_figure_with_its_caption(page: str, s
             continue
         assert table.table.title in page
         assert inline_markdown(table.table.caption) in page
-    for name, figure in FIGURES.items():
-        assert inline_markdown(figure.caption).replace("'", "&#39;") in page
+    for name in FIGURE_NAMES:
+        assert inline_markdown(CATALOGUE[name].figure.caption).replace("'", "&#39;") in page
         assert f'href="figures/{name}.svg"' in page
 
 

@@ -18,13 +18,13 @@ def test_table_and_figure_of_one_name_are_one_item_and_the_papers_order_holds() 
         table("decodings", "Ours."),
         table("repetitions", "Study x, repeats (paper, Table 9)."),
         table("lengths", "Study x, lengths (paper, Table 8)."),
-        table("anything", "Study x, something (paper, Table 3)."),
+        table("systems", "Study x, something (paper, Table 3)."),
     ]
     found = items(tables, [figure(name) for name in ("training", "confidence", "lengths", "axe_against_ce")])
     assert [(item.name, item.place) for item in found] == [
-        ("axe_against_ce", "Table 2"), ("anything", "Table 3"), ("lengths", "Table 8"), ("confidence", "Figure 3"),
+        ("axe_against_ce", "Table 2"), ("systems", "Table 3"), ("lengths", "Table 8"), ("confidence", "Figure 3"),
         ("repetitions", "Table 9"), ("decodings", ""), ("training", ""),
     ]  # fmt: skip
     by_name = {item.name: item for item in found}
     assert by_name["lengths"].table and by_name["lengths"].figure
-    assert by_name["anything"].title == "Anything" and by_name["confidence"].title == "Position confidence"
+    assert by_name["systems"].title == "Beside other systems" and by_name["confidence"].title == "Position confidence"

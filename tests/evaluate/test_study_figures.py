@@ -3,17 +3,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES
 from axenat.evaluate.comparisons import mark_chosen
 from axenat.evaluate.drawing import Drawing
-from axenat.evaluate.study_figures import FIGURES, draw
+from axenat.evaluate.study_figures import draw
 from axenat.evaluate.study_record import RunRecord, StudyRecord
-from axenat.layout import FIGURE_NAMES
 
 Drawings = dict[str, Drawing]
-
-
-def test_the_workflow_knows_every_figure_by_name() -> None:
-    assert tuple(FIGURES) == FIGURE_NAMES
 
 
 def test_a_whole_study_has_panels_in_every_figure_and_misses_nothing(drawings: Drawings) -> None:
@@ -34,14 +30,14 @@ def test_drawing_twice_gives_the_same(study: StudyRecord, drawings: Drawings) ->
         assert draw(name, study) == drawings[name]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", FIGURE_NAMES)
 def test_a_study_without_records_gives_words_instead_of_panels(name: str) -> None:
     drawing = draw(name, StudyRecord(name="empty"))
     assert not drawing.panels
-    assert drawing.notes[0] == FIGURES[name].otherwise
+    assert drawing.notes[0] == CATALOGUE[name].figure.otherwise
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", FIGURE_NAMES)
 def test_a_run_that_left_nothing_is_named_by_the_figures_that_would_show_it(study: StudyRecord, name: str) -> None:
     scores = [score for score in study.scores if score["run"] != "ce-raw"]
     runs = [RunRecord(name="ce-raw") if run.name == "ce-raw" else run for run in study.runs]

@@ -1,5 +1,7 @@
 """What a job of the study in tests/support/two_corpora.py runs, reads and writes, worked out by hand."""
 
+from typing import Any
+
 from tests.reference.workflow_stages import STAGES
 from tests.support.planned_jobs import Job
 from tests.support.two_corpora import COMPARED, CORPORA, GRIDS, RUNS, SUBWORDS, THREADS, Corpus, Run
@@ -48,11 +50,8 @@ FIGURES: dict[str, tuple[list[Run], str]] = {
 
 
 def expected(job: Job) -> tuple[list[str], list[str], list[str]]:
-    """Its words after the stage, what it reads that its command does not name, and what it writes.
-
-    {jobs} and {lacking} are left as they stand: they name no files.
-    """
-    stage, words = STAGES[job.stage], {**study_words(), **job_words(job), "jobs": "{jobs}", "lacking": "{lacking}"}
+    """Its words after the stage, what it reads that its command does not name, and what it writes."""
+    stage, words = STAGES[job.stage], {**study_words(), **job_words(job)}
     command, reads, writes = (text.format_map(words).split() for text in (stage.command, stage.reads, stage.writes))
     writes += [word[1:] for word in command if word.startswith("@")]
     return [word.removeprefix("@") for word in command], reads, writes
@@ -161,6 +160,33 @@ def _records(runs: list[Run], names: str) -> dict[str, str]:
     return {**kept, **runs_too, "configs": _in(members, "config.yaml")}
 
 
+# Requests name records of the study, and folders of runs in place of the files in them.
+REQUESTS = (*(f"tables-{name}" for name in TABLES), *(f"figures-{name}" for name in FIGURES), "report", "report_so_far")
+RECORDS = ("scores", "further", "choices", "origins", "raw", "counts", "speed")
+
+
+def request(name: str) -> dict[str, Any]:
+    """What it says. Numbers of jobs and sentences about missing runs are left out, for they name no files."""
+    stage, _, item = name.partition("-")
+    said: dict[str, Any] = {"study": "two"}
+    if stage in ("tables", "report_so_far"):
+        said |= {"teachers": ["teacher-one", "teacher-two"], "paper": "config/paper.yaml", "published": "wmt14-en-de"}
+    if item:
+        runs, kinds = (TABLES if stage == "tables" else FIGURES)[item]
+        in_folders = ("histories" if "histories" in kinds else "tuned", *(["analyses"] if "analyses" in kinds else []))
+        said |= {"names": [item]} | ({"parts": ["config", *in_folders]} if runs else {})
+    else:
+        runs, kinds = ALL, "scores further choices origins" + (" raw counts speed" if stage == "report_so_far" else "")
+        said |= {"documents": ["config/README.md"]} | ({} if stage == "report" else {"names": list(TABLES)})
+    if stage == "report":
+        words = study_words()
+        shown = {kind: words[f"all_{kind}"].split() for kind in ("tables", "figures")}
+        said |= {"summary": ["results/summary.json"], **shown}
+    found = _records(runs, kinds)
+    said |= {kind: found[kind].split() for kind in ("runs", *RECORDS) if found[kind]}
+    return said
+
+
 def _counts() -> str:
     return " ".join(f"results/corpora/{corpus}/clean/{split}.counts.json" for corpus in CORPORA for split in SPLITS)
 
@@ -176,9 +202,10 @@ def study_words() -> dict[str, str]:
         "all_best": _in(list(RUNS), "best.json"),
         "all_references": " ".join(path for corpus in CORPORA.values() for path in _references(corpus, "test")),
         "all_texts": _outputs(ALL, "txt", "bpe.txt"),
-        "all_names": " ".join(TABLES),
-        "all_tables": " ".join(f"results/{'speed' if name == 'speed' else 'tables'}/{name}.md" for name in TABLES),
-        "all_figures": " ".join(f"results/figures/{name}.svg" for name in FIGURES),
+        "all_tables": " ".join(
+            f"results/{'speed' if name == 'speed' else 'tables'}/{name}.table.json" for name in TABLES
+        ),
+        "all_figures": " ".join(f"results/figures/{name}.figure.json" for name in FIGURES),
         "compared": " ".join(f"results/runs/{run}:{decode}" for run, decode in COMPARED),
         "compared_models": _in(list(dict.fromkeys(run for run, _ in COMPARED)), *MODEL_FILES, "tuned.json"),
         "compared_sources": " ".join(f"data/{corpus.name}/test.{corpus.source_language}" for corpus, _ in sources),

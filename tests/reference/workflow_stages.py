@@ -108,30 +108,24 @@ STAGES = {
         " > @results/tables/results.txt",
         reads="{all_texts} {all_references}",
     ),
+    # What these read is named by their requests.
     "tables": Stage(
-        "--study-name two --names {table} --runs {runs} --scores {scores} --further {further} --analyses {analyses}"
-        " --choices {choices} --origins {origins} --raw {raw} --counts {counts} --speed {speed}"
-        " --teachers teacher-one teacher-two --paper config/paper.yaml --own --published wmt14-en-de"
-        " --lacking {lacking} --out results/{folder}",
-        reads="{configs} {tuned}",
-        writes="results/{folder}/{table}.md results/{folder}/{table}.csv results/{folder}/{table}.tex",
+        "--request results/requests/tables-{table}.yaml --out results/{folder}",
+        reads="config/paper.yaml {configs} {tuned} {scores} {further} {analyses} {choices} {origins} {raw} {counts}"
+        " {speed}",
+        writes="results/{folder}/{table}.md results/{folder}/{table}.csv results/{folder}/{table}.tex"
+        " results/{folder}/{table}.table.json",
     ),
     "figures": Stage(
-        "--study-name two --names {figure} --runs {runs} --scores {scores} --choices {choices} --out results/figures",
-        reads="{configs} {tuned} {histories} {analyses}",
-        writes="results/figures/{figure}.svg",
+        "--request results/requests/figures-{figure}.yaml --out results/figures",
+        reads="{configs} {tuned} {histories} {scores} {analyses} {choices}",
+        writes="results/figures/{figure}.svg results/figures/{figure}.figure.json",
     ),
     "report": Stage(
-        "--study-name two --note= --runs {all_runs} --summary results/summary.json --scores {all_scores}"
-        " --further {all_further} --choices {all_choices} --origins {all_origins} --tables {all_tables}"
-        " --figures {all_figures} --documents config/README.md --jobs {jobs} --machine @results/speed/machine.html"
-        " --out @results/report.html",
-        reads="{all_analyses} {all_histories} {all_tuned}",
+        "--request results/requests/report.yaml --machine @results/speed/machine.html --out @results/report.html",
+        reads="results/summary.json {all_configs} {all_scores} {all_further} {all_analyses} {all_choices} {all_origins}"
+        " {all_histories} {all_tuned} {all_tables} {all_figures}",
     ),
-    "report_so_far": Stage(
-        "--out results/so-far --names {all_names} -- --study-name two --note= --runs {all_runs} --scores {all_scores}"
-        " --further {all_further} --analyses {all_analyses} --choices {all_choices} --origins {all_origins}"
-        " --raw {all_raw} --counts {all_counts} --speed results/speed/speed.json --teachers teacher-one teacher-two"
-        " --paper config/paper.yaml --own --published wmt14-en-de --documents config/README.md --jobs {jobs}"
-    ),
+    # It takes the records that there are.
+    "report_so_far": Stage("--request results/requests/report_so_far.yaml --out results/so-far"),
 }

@@ -23,6 +23,7 @@ from tests.support.evaluation_study import (
     chosen,
 )
 from tests.support.evaluation_texts import axenat
+from tests.support.requests import write_request
 
 TABLES = ("training_objectives", "skip_target_penalty", "length_multiplier", "lengths", "confidence")
 ABOUT = {name: about for name, *about in RUNS}
@@ -171,8 +172,9 @@ def test_seeds(study: Study, tmp_path: Path) -> None:
                 paths.append(tmp_path / f"{score['run']}-{decode}.json")
                 write_json(paths[-1], score)
     alone = study.folder / "runs/demo-ce-raw/test/ell5.score.json"
-    words = ("--scores", *flags["ell5"], alone, "--further", *flags["ell1"], "--names", "seeds", "--out", tmp_path)
-    axenat("tables", "--study-name", "toy", *words)
+    scores = {"scores": [*flags["ell5"], alone], "further": flags["ell1"]}
+    request = write_request(tmp_path / "request.yaml", study="toy", names=["seeds"], **scores)
+    axenat("tables", "--request", request, "--out", tmp_path)
     expected = []
     for (group, decode), scores in repeats.items():
         first = scores[0]
@@ -188,25 +190,26 @@ def test_seeds(study: Study, tmp_path: Path) -> None:
 
 def test_corpora(tmp_path: Path) -> None:
     """Files belong to a corpus by their folders, in whatever order they are given."""
-    flags: dict[str, list[Path]] = {"--origins": [], "--raw": [], "--counts": []}
+    found: dict[str, list[Path]] = {"origins": [], "raw": [], "counts": []}
     expected, numbers = [], iter(range(1000, 9999, 7))
     for corpus in ("north", "demo"):
         said = {"title": corpus, "expected": {"raw": next(numbers), "clean": next(numbers), "source": "s"}}
         parts = {split: {"set": {"pairs": next(numbers)}} for split in ("train", "valid", "test")}
-        flags["--origins"].append(tmp_path / "data" / corpus / "origin.yaml")
-        write_yaml(flags["--origins"][-1], said | {"parts": parts})
+        found["origins"].append(tmp_path / "data" / corpus / "origin.yaml")
+        write_yaml(found["origins"][-1], said | {"parts": parts})
         for split in parts:
-            flags["--raw"].append(tmp_path / "data" / corpus / f"{split}.json")
-            write_json(flags["--raw"][-1], {"split": split, "parts": {"set": {"pairs": next(numbers)}}})
+            found["raw"].append(tmp_path / "data" / corpus / f"{split}.json")
+            write_json(found["raw"][-1], {"split": split, "parts": {"set": {"pairs": next(numbers)}}})
             dropped = {reason: next(numbers) for reason in ("empty", "too_long", "ratio")}
             counts = {"split": split, "pairs": next(numbers), "kept": next(numbers), "dropped": dropped}
-            flags["--counts"].append(tmp_path / "corpora" / corpus / split / "counts.json")
-            write_json(flags["--counts"][-1], counts)
+            found["counts"].append(tmp_path / "corpora" / corpus / split / "counts.json")
+            write_json(found["counts"][-1], counts)
             train = split == "train"
             row = {"corpus": corpus, **{key: counts[key] for key in ("split", "pairs", "kept")}}
             row |= {f"dropped_{reason}": count for reason, count in dropped.items()}
             row["expected_pairs"] = said["expected"]["raw"] if train else parts[split]["set"]["pairs"]
             expected.append(row | {"expected_kept": said["expected"]["clean"] if train else None})
-    words = [word for flag, paths in flags.items() for word in (flag, *reversed(paths))]
-    axenat("tables", "--study-name", "toy", "--names", "corpora", *words, "--out", tmp_path)
+    backwards = {kind: paths[::-1] for kind, paths in found.items()}
+    request = write_request(tmp_path / "request.yaml", study="toy", names=["corpora"], **backwards)
+    axenat("tables", "--request", request, "--out", tmp_path)
     same_cells(read_csv(tmp_path / "corpora.csv"), expected, "corpus", "split")

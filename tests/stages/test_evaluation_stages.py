@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from axenat.config import TABLE_NAMES
+from axenat.catalogue import TABLE_NAMES
 from axenat.evaluate.comparisons import mark_chosen, pairs_to_compare
 from axenat.files import UserError, read_json, read_lines, read_yaml, write_json, write_lines, write_yaml
 from axenat.stages import choose, score, summarise, tables
+from tests.support.requests import write_request
 
 REFERENCE = [f"Der Mann Nummer {number} kauft heute ein rotes Auto." for number in range(30)]
 OTHER = [line.replace("heute ein rotes Auto", "ein rotes Auto heute") for line in REFERENCE]
@@ -223,23 +224,27 @@ def test_repeats_have_a_mean_in_the_summary(results: Path) -> None:
     assert all(score["chosen"] for score in summary["scores"])
 
 
-def make_tables(results: Path, *more: object) -> dict[str, str]:
+def make_tables(results: Path, **more: Any) -> dict[str, str]:
     """Every file of the folder it writes, by name."""
     folders = [results / "runs" / run for run in RUNS]
-    inputs = ("--scores", *(folder / "test" / "d.score.json" for folder in folders))
-    inputs += ("--further", *(results / "runs" / run / "test" / "ell1.score.json" for run in FURTHER))
-    inputs += ("--analyses", *(folder / "test" / "d.analysis.json" for folder in folders))
-    inputs += ("--choices", results / "choices" / "axe-raw.json")
+    records = {
+        "runs": folders,
+        "scores": [folder / "test" / "d.score.json" for folder in folders],
+        "further": [results / "runs" / run / "test" / "ell1.score.json" for run in FURTHER],
+        "choices": [results / "choices" / "axe-raw.json"],
+    }
     out = results / "study-tables"
-    call(tables, "--study-name", "toy", "--runs", *folders, *inputs, "--out", out, *more)
+    request = write_request(results / "request.yaml", study="toy", **records, **more)
+    call(tables, "--request", request, "--out", out)
     return {path.name: path.read_text("utf-8") for path in out.iterdir()}
 
 
 def test_every_table_is_written_in_all_forms_with_its_runs(results: Path) -> None:
     summarise_all(results)
     written = make_tables(results)
-    assert written.keys() == {f"{name}.{ending}" for name in TABLE_NAMES for ending in ("md", "csv", "tex")}
-    for form in ("md", "csv", "tex"):
+    forms = ("md", "csv", "tex", "table.json")
+    assert written.keys() == {f"{name}.{form}" for name in TABLE_NAMES for form in forms}
+    for form in forms:
         assert all(run in written[f"repetitions.{form}"] for run in RUNS)
         assert "axe-raw-2" in written[f"skip_target_penalty.{form}"]
         assert all(run in written[f"decodings.{form}"] for run in RUNS)
@@ -248,19 +253,20 @@ def test_every_table_is_written_in_all_forms_with_its_runs(results: Path) -> Non
 
 
 def test_only_the_tables_asked_for_are_written(results: Path) -> None:
-    assert make_tables(results, "--names", "lengths").keys() == {f"lengths.{form}" for form in ("md", "csv", "tex")}
+    written = make_tables(results, names=["lengths"])
+    assert written.keys() == {f"lengths.{form}" for form in ("md", "csv", "tex", "table.json")}
 
 
 def test_published_numbers_stand_beside_those_of_the_papers_own_corpus(results: Path) -> None:
     summarise_all(results)
-    paper = ("--paper", Path(__file__).parents[2] / "config" / "paper.yaml")
-    beside = make_tables(results, *paper, "--lacking", "needs a run like it")
+    paper = Path(__file__).parents[2] / "config" / "paper.yaml"
+    beside = make_tables(results, paper=paper, lacking=["needs a run like it"])
     assert "another corpus than demo" in beside["repetitions.md"] and "16.72%" in beside["repetitions.md"]
     assert "Missing: this table needs a run like it." in beside["repetitions.md"]
-    own = make_tables(results, *paper, "--own", "demo=wmt16-en-ro")
+    own = make_tables(results, paper=paper, paper_columns={"demo": "wmt16-en-ro"})
     assert "| difference |" in own["repetitions.md"] and "16.72%" not in own["repetitions.md"]
-    with pytest.raises(UserError, match="--own demo=wmt15: must be corpus=column, with a column from wmt14-en-de"):
-        make_tables(results, *paper, "--own", "demo=wmt15")
+    with pytest.raises(UserError, match=r"request\.yaml: paper_columns\.demo must be one of wmt14-en-de, .*'wmt15'"):
+        make_tables(results, paper=paper, paper_columns={"demo": "wmt15"})
 
 
 def test_a_run_of_another_training_objective_is_never_the_one_compared(results: Path) -> None:

@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from tests.support.evaluation_study import BOUNDS, GRIDS, LABELS, NAMES, RUNS, Study, chosen
-from tests.support.evaluation_texts import axenat
 
 BLUE, RED, GREEN = "#2f7fc1", "#d6502b", "#1a9a76"
 COLOURS = {"left_to_right": GREEN, "masked": BLUE, "axe": RED}
@@ -57,7 +56,7 @@ def panels(study: Study) -> dict[str, Figure]:
         save(small, *args, **more)
 
     patch.setattr(Figure, "savefig", note)
-    axenat("figures", *study.flags(), "--names", *NAMES_OF_FIGURES, "--out", study.folder / "figures")
+    study.draw(*NAMES_OF_FIGURES)
     patch.undo()
     return found
 
@@ -226,7 +225,7 @@ def test_a_curve_has_the_loss_of_train_thin_and_that_of_valid_with_dots(
 
 
 def test_every_file_is_named_by_what_is_drawn_in_it(study: Study, panels) -> None:
-    written = {path.stem: path.read_text("utf-8") for path in (study.folder / "figures").iterdir()}
+    written = {path.stem: path.read_text("utf-8") for path in (study.folder / "figures").glob("*.svg")}
     assert set(written) == set(NAMES_OF_FIGURES)
     heads = {
         "axe_against_ce": "AXE against CE, ",

@@ -7,11 +7,9 @@ from statistics import fmean
 
 import pytest
 
-from axenat.config import TABLE_NAMES
-from axenat.files import read_text, write_json, write_text
-from axenat.layout import FIGURE_NAMES
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES, TABLE_NAMES
+from axenat.files import write_json
 from tests.support.evaluation_study import LABELS, RUNS, Study, chosen
-from tests.support.evaluation_texts import axenat
 
 PLACES = {
     "north, raw targets": ("north", "raw"),
@@ -60,22 +58,17 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def page(study: Study) -> str:
     """With tables and figures that say no more than their names."""
-    tables, figures = (
-        [study.folder / kind / name for name in names]
-        for kind, names in (("tables", TABLE_NAMES), ("figures", FIGURE_NAMES))
-    )
-    for path in tables:
-        item = f" (paper, {ITEMS[path.name]})" if path.name in ITEMS else ""
-        text = f"# Title of {path.name}\n\nTable {path.name}{item}.\n\n| x |\n|--:|\n| cell of {path.name} |\n"
-        write_text(path.with_suffix(".md"), text)
-    for path in figures:
-        panel = f'<svg class="panel" width="9" height="9"><text>panel of {path.name}</text></svg>'
-        write_text(path.with_suffix(".svg"), f'<svg id="{path.name}"><title>Figure {path.name}.</title>{panel}</svg>')
+    tables = {study.folder / "tables" / f"{name}.table.json": name for name in TABLE_NAMES}
+    for path, name in tables.items():
+        about = {"title": f"Title of {name}", "caption": f"Table {name}.", "notes": []}
+        write_json(path, {**about, "labels": ["x"], "numeric": [True], "rows": [[f"cell of {name}"]]})
+    figures = {study.folder / "figures" / f"{name}.figure.json": name for name in reversed(FIGURE_NAMES)}
+    for path, name in figures.items():
+        panel = f'<svg class="panel" width="9" height="9"><text>panel of {name}</text></svg>'
+        write_json(path, {"name": name, "caption": f"Figure {name}.", "panels": [panel], "notes": []})
     further = [path for path in (study.folder / "runs").glob("*/test/*.score.json") if "ell1" in path.name]
-    shown = ("--tables", *(path.with_suffix(".md") for path in tables), "--summary", study.folder / "summary.json")
-    shown += ("--figures", *(path.with_suffix(".svg") for path in reversed(figures)), "--further", *further)
-    axenat("report", *study.flags(), *shown, "--out", study.folder / "report.html")
-    return read_text(study.folder / "report.html")
+    summary = [study.folder / "summary.json"]
+    return study.write_page(tables=list(tables), figures=list(figures), further=further, summary=summary)
 
 
 def findings(page: str, claim: str) -> list[Finding]:
@@ -188,7 +181,7 @@ def test_each_table_and_figure_stands_with_its_caption_in_the_section_of_its_nam
     for name in {*TABLE_NAMES, *FIGURE_NAMES} - APART:
         text = found[name]
         if name in TABLE_NAMES:
-            words = (f"Title of {name}", f"Table {name}", f"cell of {name}")
+            words = (CATALOGUE[name].title, f"Table {name}.", f"cell of {name}")
             assert all(word in text for word in words) and text.count("cell of ") == 1
         if name in FIGURE_NAMES:
             assert f"panel of {name}<" in text and f"Figure {name}." in text and text.count("panel of ") == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from axenat.config import TABLE_NAMES
+from axenat.catalogue import TABLE_NAMES
 from axenat.files import read_text, write_json
 from tests.support.evaluation_study import LABELS, NAMES, Study, chosen, decode_of
 from tests.support.evaluation_texts import axenat
@@ -53,8 +53,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="module")
 def page(study: Study) -> str:
-    axenat("report", *study.flags(), "--out", study.folder / "report.html")
-    return read_text(study.folder / "report.html")
+    return study.write_page()
 
 
 def test_each_example_has_the_outputs_of_test_of_the_chosen_runs_of_its_corpus(page: str) -> None:
@@ -105,7 +104,7 @@ def test_a_drawn_alignment_leads_from_each_target_to_its_prediction(
         save(Figure(figsize=(1, 1)), *args, **more)
 
     monkeypatch.setattr(Figure, "savefig", note)
-    axenat("figures", *study.flags(), "--names", "alignment", "--out", study.folder / "figures")
+    study.draw("alignment")
     for run, figure in zip(drawn_runs(), figures, strict=True):
         (axes,) = figure.axes
         record = alignment(run)
@@ -127,16 +126,15 @@ def test_what_there_is_so_far_is_what_the_stages_write(study: Study, monkeypatch
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda _, *args, **more: save(Figure(figsize=(1, 1)), *args, **more))
     tables = study.write_tables(*TABLE_NAMES)
-    more = [*study.table_flags(), "--summary", study.folder / "summary.json"]
+    summary = [study.folder / "summary.json"]
     tests = [{"a": "demo-axe-raw", "b": "demo-ce-raw", "split": "test", "p_value": 0.04321, "p_value_repetition": 0.3}]
     tests[0] |= {"difference": 1.0, "test": "t", "num_samples": 9}
     write_json(study.folder / "summary.json", {"comparisons": tests})
     out = study.folder / "so-far"
-    axenat("report_so_far", "--logs", study.folder / "logs", "--out", out, "--", *study.flags(), *more)
+    request = study.request("so-far", summary=summary, **study.for_tables())
+    axenat("report_so_far", "--request", request, "--logs", study.folder / "logs", "--out", out)
     written = {path.name: path.read_bytes() for path in (out / "tables").iterdir()}
     assert written == {path.name: path.read_bytes() for path in tables.iterdir()}
-    whole = ("--summary", study.folder / "summary.json", "--out", study.folder / "whole.html")
-    axenat("report", *study.flags(), *whole)
-    pages = [read_text(path) for path in (out / "report.html", study.folder / "whole.html")]
+    pages = [read_text(out / "report.html"), study.write_page("whole", summary=summary)]
     judged = [page[page.index('<section id="verdicts">') : page.index('<section id="results">')] for page in pages]
     assert judged[0] == judged[1] and "(p = 0.043)" in judged[0]

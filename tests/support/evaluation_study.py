@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from axenat.files import write_json, write_text, write_yaml
+from axenat.files import read_text, write_json, write_text, write_yaml
 from tests.support.evaluation_texts import axenat
+from tests.support.requests import write_request
 
 PAPER = Path(__file__).parents[2] / "config" / "paper.yaml"
 OWN = {"north": "wmt14-de-en", "east": "wmt17-en-zh"}
@@ -225,28 +226,39 @@ class Study:
         self.speed = {"machine": machine, "rounds": 4, "training": training, "decoding": decoding}
         write_json(self.folder / "speed.json", self.speed)
 
-    def flags(self) -> list[object]:
-        """Those that `tables`, `figures` and `report` share."""
+    def request(self, name: str, **more: Any) -> Path:
+        """A file that names the records which `tables`, `figures` and `report` share, and `more`."""
         runs = [self.folder / "runs" / run for run in NAMES]
-        scores = [folder / "test" / f"{decode_of(folder.name)}.score.json" for folder in runs]
-        choices = [self.folder / "choices" / f"{group}.json" for group in self.choices]
-        return ["--study-name", "toy", "--runs", *runs, "--scores", *scores, "--choices", *choices]
+        records = {
+            "scores": [folder / "test" / f"{decode_of(folder.name)}.score.json" for folder in runs],
+            "choices": [self.folder / "choices" / f"{group}.json" for group in self.choices],
+        }
+        path = self.folder / "requests" / f"{name}.yaml"
+        return write_request(path, **{"study": "toy", "runs": runs, **records, **more})
 
-    def table_flags(self) -> list[object]:
-        """What `tables` reads besides."""
+    def for_tables(self) -> dict[str, Any]:
+        """What `tables` needs besides."""
         runs = self.folder / "runs"
         own = [runs / run / "test" / f"{decode}.score.json" for run, decode in self.scores if decode != decode_of(run)]
-        analyses = [runs / run / split / f"{decode_of(run)}.analysis.json" for run, split in self.analyses]
         teachers = [run for run in NAMES if run.endswith("teacher")]
-        published = ["--paper", PAPER, "--own", *(f"{corpus}={column}" for corpus, column in OWN.items())]
-        more = ["--further", *own, "--analyses", *analyses, "--teachers", *teachers, "--speed"]
-        return [*more, self.folder / "speed.json", *published, "--published", OTHERS]
+        published = {"paper": PAPER, "paper_columns": OWN, "published": OTHERS}
+        return {"further": own, "teachers": teachers, "speed": [self.folder / "speed.json"], **published}
 
     def write_tables(self, *names: str) -> Path:
         """As the rule calls the stage, with all that a study has."""
         out = self.folder / "tables"
-        axenat("tables", *self.flags(), *self.table_flags(), "--names", *names, "--out", out)
+        axenat("tables", "--request", self.request("tables", names=names, **self.for_tables()), "--out", out)
         return out
+
+    def draw(self, *names: str) -> Path:
+        out = self.folder / "figures"
+        axenat("figures", "--request", self.request("figures", names=names), "--out", out)
+        return out
+
+    def write_page(self, name: str = "report", **more: Any) -> str:
+        out = self.folder / f"{name}.html"
+        axenat("report", "--request", self.request(name, **more), "--out", out)
+        return read_text(out)
 
 
 def decode_of(run: str) -> str:

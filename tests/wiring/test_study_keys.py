@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from axenat import layout, needs
-from axenat.config import PAPER_COLUMNS, PAPER_ITEMS, TABLE_NAMES
+from axenat.catalogue import CATALOGUE, PAPER_ITEMS, TABLE_NAMES
+from axenat.config import PAPER_COLUMNS
 from axenat.corpus_config import SPLITS
 from axenat.study import STUDY_KEYS, Study, parse_study
+from axenat.study_requests import records_of, table_request
 from tests.studies import study
 from tests.support.wiring import keys_of
 
@@ -56,12 +58,12 @@ def test_the_tables_of_a_study_are_those_that_it_names_in_its_order() -> None:
 def test_a_table_reads_records_of_its_own_runs_and_choices_alone(table) -> None:
     parsed = parse_study(study(recipes__small__decode={"also": ["ell1"]}))
     runs = needs.runs_for(parsed, table)
-    for name, paths in layout.table_inputs(parsed, table).items():
+    found = records_of(parsed, table_request(table))
+    for name, paths in found.items():
         of_runs = {path.split("/")[2] for path in paths if path.startswith("results/runs/")}
         assert of_runs <= {*runs}, f"{name} of {table}"
         assert all("/test/" in path for path in paths if "score.json" in path or "analysis.json" in path)
-    read = {name for name, paths in layout.table_inputs(parsed, table).items() if paths} - {"of_runs"}
-    assert read <= {*layout.TABLE_RECORDS[table]}
+    assert set(found) == {"config", *CATALOGUE[table].reads}
 
 
 @pytest.mark.parametrize("split", SPLITS)

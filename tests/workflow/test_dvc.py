@@ -178,7 +178,7 @@ def test_a_key_that_changes_what_a_run_or_corpus_is_told_is_a_parameter_of_its_s
                 assert _names(stages[f"configure_corpus@{corpus}"].keys, key), key
             if study.section("corpora", corpus, "distil") != other.section("corpora", corpus, "distil"):
                 assert _names(stages[f"distil@{corpus}"].keys, key), key
-        assert _names(stages["report"].keys, key)
+        assert _names(stages["configure_requests"].keys, key)
     assert tried > 30
 
 
@@ -215,7 +215,7 @@ def test_scores_are_metrics_and_curves_are_plots(values):
         ["results/runs/${item.run}/test/${item.decode}.metrics.json"]
     ]
     drawn = {path for out in stages["figures"]["plots"] for path in out}
-    assert drawn == set(layout.figures())
+    assert drawn == set(layout.figures("svg"))
 
 
 @pytest.mark.parametrize("name", ["tiny", "multi30k", "wmt14-en-de"])

@@ -4,17 +4,24 @@ import json
 import os
 import re
 import shutil
+from typing import Any
 
 import pytest
 
-from axenat.config import TABLE_NAMES
-from axenat.layout import FIGURE_NAMES
+from axenat.catalogue import FIGURE_NAMES, TABLE_NAMES
 from tests.stand_in import saying, stand_in
+from tests.support.planned_jobs import jobs_in
 
 STUDENTS = (
     "ce-raw", "axe-raw-delta1", "axe-raw-delta1.5", "axe-raw-delta2", "axe-raw-unobserved", "axe-raw-all-tokens",
     "ce-distilled", "axe-distilled",
 )  # fmt: skip
+
+
+def request_in(plan: str, name: str) -> dict[str, Any]:
+    """What a job of a dry run is asked to do."""
+    (job,) = [job for job in jobs_in(plan) if job.wildcards.get("request") == name]
+    return json.loads(job.flags["--resolved"][0])
 
 
 def test_the_demo_study_plans_every_stage(workshop):
@@ -31,7 +38,7 @@ def test_the_demo_study_plans_every_stage(workshop):
 
 
 def test_the_report_counts_the_jobs_that_are_planned(workshop):
-    counted = json.loads(re.search(r"--jobs '([^']+)'", workshop.snakemake("-n", "results/report.html").stdout)[1])
+    counted = request_in(workshop.snakemake("-n", "results/report.html").stdout, "report")["jobs"]
     planned = dict.fromkeys(counted, 0)
     for rule, jobs in workshop.plan("all").items():
         stages = [stage for stage in counted if rule.startswith((stage, stage.removesuffix("s")))]
@@ -48,7 +55,8 @@ def test_a_figure_is_a_target_that_needs_only_what_it_is_drawn_from(workshop):
 
 
 def test_what_there_is_so_far_can_be_asked_for_at_any_time(workshop):
-    assert workshop.plan("report_so_far") == {"report_so_far": {""}}
+    plan = {"configure_request": {"request=report_so_far"}, "report_so_far": {""}}
+    assert workshop.plan("report_so_far") == plan
 
 
 def test_each_student_is_also_scored_with_one_length_candidate_and_not_analysed(workshop):
@@ -148,7 +156,7 @@ def test_a_bad_configuration_is_refused_in_one_sentence_when_the_graph_is_made(w
 def test_a_file_laid_over_the_study_leaves_its_runs_in_order(workshop):
     overlay = workshop.overlay("runs: {new: {recipe: small}, axe-distilled: {objective: {skip_target_penalty: 3}}}")
     plain, overlaid = (
-        re.search(r"axenat report .* --runs (.*?) --", workshop.snakemake("-n", "all", *more).stdout)[1].split()
+        request_in(workshop.snakemake("-n", "all", *more).stdout, "report")["runs"]
         for more in ((), ("--configfile", overlay))
     )
     assert overlaid == [*plain, "results/runs/new"]
@@ -159,14 +167,16 @@ def test_a_file_is_laid_over_the_demo_study_in_any_working_folder(workshop, tmp_
     overlay = workshop.overlay("note: from far away")
     done = workshop.snakemake("-n", "all", "--directory", str(elsewhere), "--configfile", overlay)
     assert done.returncode == 0, done.stderr
-    assert "--study-name demo --note='from far away'" in done.stdout
+    said = request_in(done.stdout, "report")
+    assert (said["study"], said["note"]) == ("demo", "from far away")
 
 
 def test_a_working_folder_with_a_study_of_its_own_uses_that(workshop, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "config").mkdir()
     shutil.copy(workshop.folder / "config/tiny.yaml", elsewhere / "config/config.yaml")
-    assert "--study-name tiny" in workshop.snakemake("-n", "all", "--directory", str(elsewhere)).stdout
+    plan = workshop.snakemake("-n", "all", "--directory", str(elsewhere)).stdout
+    assert request_in(plan, "report")["study"] == "tiny"
 
 
 @pytest.mark.parametrize("called_from_a_shell", [True, False])
@@ -246,22 +256,22 @@ def test_config_values_reach_the_shell_quoted(workshop):
     overlay = workshop.overlay('note: "it\'s $(touch pwned) `touch pwned`; touch pwned"')
     done = workshop.snakemake("-n", "all", "--configfile", overlay)
     assert done.returncode == 0
-    assert "'it'\"'\"'s $(touch pwned) `touch pwned`; touch pwned'" in done.stdout
+    assert request_in(done.stdout, "report")["note"] == "it's $(touch pwned) `touch pwned`; touch pwned"
 
 
 @pytest.mark.parametrize(
-    ("note", "flag"),
+    ("note", "told"),
     [
-        ('""', "--note= --runs"),
-        ("null", "--note= --runs"),
-        ("-n is no flag here", "--note='-n is no flag here' --runs"),
-        ('"the set {a, b}"', "--note='the set {a, b}' --runs"),
+        ('""', None),
+        ("null", None),
+        ("-n is no flag here", "-n is no flag here"),
+        ('"the set {a, b}"', "the set {a, b}"),
     ],
 )
-def test_any_note_or_none_reaches_the_report_as_it_is(workshop, note, flag):
+def test_any_note_or_none_reaches_the_report_as_it_is(workshop, note, told):
     done = workshop.snakemake("-n", "results/report.html", "--configfile", workshop.overlay(f"note: {note}"))
     assert done.returncode == 0, done.stderr
-    assert flag in done.stdout
+    assert request_in(done.stdout, "report").get("note") == told
 
 
 def test_the_study_says_how_many_shards_train_is_distilled_in_and_they_meet_in_one_job(workshop):
@@ -301,7 +311,7 @@ def test_every_item_of_the_paper_is_a_target_that_needs_only_its_own_runs(worksh
 
 def test_tables_is_all_that_the_study_asks_for_and_says_what_it_lacks(workshop):
     plan = workshop.plan("tables")
-    assert len(plan["table"]) == len(TABLE_NAMES) - 2  # all but seeds, and speed, which has a rule of its own
+    assert len(plan["table"]) == len(TABLE_NAMES) - 1  # speed has a rule of its own
     assert "table_of_speed" in plan and "report" not in plan
     said = workshop.snakemake("-n", "tables").stderr
     assert "axenat: table3 (systems) needs a run like teacher with target_side: distilled" in said
@@ -327,7 +337,8 @@ def test_the_whole_paper_is_planned_for_english_and_german(workshop):
     }
     assert plan["train"] == deltas | {f"run={run}" for run in others}
     done = workshop.snakemake("-n", "tables", "--configfile", "config/wmt14-en-de.yaml")
-    assert "--own wmt14-en-de=wmt14-en-de --published" in done.stdout and "needs a run" not in done.stderr
+    column = {"wmt14-en-de": "wmt14-en-de"}
+    assert request_in(done.stdout, "tables-systems")["paper_columns"] == column and "needs a run" not in done.stderr
 
 
 def test_nothing_that_chooses_ever_reads_test(workshop):

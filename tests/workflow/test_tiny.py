@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 from torch.testing import assert_close
 
-from axenat.config import TABLE_NAMES
+from axenat.catalogue import TABLE_NAMES
 from axenat.estimates import space_of
 from axenat.files import read_yaml
 from axenat.study import parse_study
@@ -63,13 +63,16 @@ def test_another_decoding_to_report_decodes_that_and_nothing_else(finished):
     overlay = finished.overlay("recipes: {small: {decode: {also: [ell1, beam1]}}}")
     plan = finished.plan("all", *TINY, overlay)
     assert plan["translate"] == plan["score"] == {"run=teacher, split=test, decode=beam1"}
-    assert plan.keys() == {"translate", "score", "speed", "summarise", "table", "table_of_speed", "report", "all"}
+    assert plan.keys() == {
+        "translate", "score", "speed", "summarise", "configure_request", "table", "table_of_speed", "report", "all"
+    }  # fmt: skip
+    assert plan["configure_request"] == {f"request={name}" for name in ("tables-decodings", "tables-seeds", "report")}
 
 
 def test_every_table_is_there_in_every_form_and_the_clock_apart(finished):
     tables = {path.name for path in (finished.folder / "results/tables").iterdir()}
-    for name in set(TABLE_NAMES) - {"seeds"}:
-        for form in ("md", "csv", "tex"):
+    for name in TABLE_NAMES:
+        for form in ("md", "csv", "tex", "table.json"):
             assert (f"{name}.{form}" in tables) == (name != "speed")
     assert "published" in (finished.folder / "results/speed/speed.md").read_text()
 
@@ -180,7 +183,7 @@ def test_snakemakes_own_report_has_captions_and_categories(finished):
     done = finished.snakemake("--report", "own.html", *TINY)
     assert done.returncode == 0, done.stderr[-3000:]
     own = (finished.folder / "own.html").read_text()
-    captions = ("Loss over steps, train and valid", "The whole study tiny on one page")
+    captions = ("Loss over steps: thin line train, dots valid.", "The whole study tiny on one page")
     for words in ("Figures", "Tables", "Report", *captions):
         assert words in own
 

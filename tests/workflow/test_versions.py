@@ -136,7 +136,7 @@ def test_an_experiment_reruns_what_its_key_touches_and_nothing_else(copied):
     axe = "axe-delta2"
     assert started(said) == {
         f"configure_run@{axe}", f"tune@{axe}", f"translate@{axe}-ell2", f"score@{axe}-ell2", f"analyse@{axe}", "choose",
-        "summarise", "tables", "figures", "report",
+        "summarise", "configure_requests", "tables", "figures", "report",
     }  # fmt: skip
     expect([must(copied, "snakemake", "--cores", "1", "all")], NOTHING)
     assert "length_multiplier" in must(copied, "dvc", "metrics", "diff", "--md")

@@ -3,8 +3,8 @@ import os
 import re
 import sys
 
-from axenat import layout, needs
-from axenat.config import PAPER_ITEMS, TABLE_NAMES
+from axenat import layout, needs, study_requests
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES, PAPER_ITEMS, TABLE_NAMES
 from axenat.corpus_config import SPLITS
 from axenat.dvc_stages import check_described
 from axenat.files import UserError, read_yaml
@@ -48,7 +48,8 @@ wildcard_constraints:
     corpus=one_of(STUDY.corpora),
     run=one_of(STUDY.runs),
     grid=one_of(STUDY.grids),
-    figure=one_of(layout.FIGURE_NAMES),
+    figure=one_of(FIGURE_NAMES),
+    request=one_of(study_requests.REQUESTS),
     variant="raw|distilled",
     split="train|valid|test",
     shard="[0-9]+-of-[0-9]+",
@@ -150,11 +151,18 @@ def table_in(wildcards):
     return wildcards.get("table", "speed")
 
 
-def records_of_table(wildcards):
-    return layout.table_inputs(STUDY, table_in(wildcards))
+def request_of(name):
+    return study_requests.request_of(STUDY, name, PAPER, [CONFIG_README])
+
+
+def forms_of(table):
+    """Three for readers, which are in Snakemake's own report too, and one that the page is made from."""
+    about = {"caption": "../report/table.rst", "category": "Tables"}
+    form = lambda end, name: report(layout.table_file(table, end), labels={"table": table, "form": name}, **about)
+    return [form("md", "Markdown"), form("csv", "CSV"), form("tex", "LaTeX"), layout.table_file(table, "table.json")]
 
 
 def files_of_table(table):
     """With the figure of the same name, where there is one."""
-    figure = [layout.figure_file(table)] if table in layout.FIGURE_NAMES else []
-    return [*(layout.table_file(table, ending) for ending in ("md", "csv", "tex")), *figure]
+    figure = [layout.figure_file(table, "svg")] if table in FIGURE_NAMES else []
+    return [*(layout.table_file(table, ending) for ending in layout.TABLE_FORMS), *figure]

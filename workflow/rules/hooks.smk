@@ -10,19 +10,14 @@ from snakemake.cli import get_profile_dir, parse_args
 
 from axenat.dvc_lock import changed_by_hand, outs_by_stage
 from axenat.earlier_inputs import accept_earlier_inputs
-from axenat.files import remove
-from axenat.jobs import jobs_of
+from axenat.files import remove, write_yaml
 from axenat.preflight.cluster import check_cluster, refuse_problems
 
 
 def tell_lacking():
     """Who asks for tables is told which runs the study would need for the whole of them."""
-    asked = set(asked_for())
-    for table in TABLE_NAMES:
-        item = PAPER_ITEMS.get(table, table)
-        if item in asked or ("tables" in asked and table in STUDY.tables):
-            for sentence in needs.lacking(STUDY, table):
-                print(f"axenat: {item} ({table}) {sentence}", file=sys.stderr)
+    for sentence in needs.lacking_for(STUDY, set(asked_for())):
+        print(f"axenat: {sentence}", file=sys.stderr)
 
 
 @functools.cache
@@ -85,33 +80,12 @@ def publish(*flags):
     subprocess.run(["axenat", "publish", *words])
 
 
-def report_so_far_words():
-    """All that a report of this study is made of, there or not."""
-    flags = {
-        "runs": [f"results/runs/{run}" for run in STUDY.runs],
-        "scores": outputs("score.json"),
-        "further": further_outputs("score.json"),
-        "analyses": outputs("analysis.json"),
-        "choices": layout.choices(STUDY),
-        "origins": layout.origins(STUDY),
-        "raw": layout.raw_counts(STUDY),
-        "counts": layout.clean_counts(STUDY),
-        "speed": [layout.SPEED],
-        "teachers": STUDY.teachers,
-        "paper": [PAPER],
-        "own": [f"{corpus}={column}" for corpus, column in needs.paper_columns(STUDY).items()],
-        "published": [STUDY.published],
-        "documents": [CONFIG_README],
-        "jobs": [json.dumps(jobs_of(STUDY))],
-    }
-    words = [word for flag, values in flags.items() for word in (f"--{flag}", *values)]
-    own = ["--out", "results/so-far", "--names", *STUDY.tables, "--"]
-    return [*own, "--study-name", STUDY.name, f"--note={STUDY.note}", *words]
-
-
 def report_so_far():
     """What a failed study has by now; this must never hide why it failed."""
-    subprocess.run(["axenat", "report_so_far", *report_so_far_words()])
+    request = layout.request_file(study_requests.SO_FAR)
+    with contextlib.suppress(OSError):
+        write_yaml(request, request_of(study_requests.SO_FAR))
+    subprocess.run(["axenat", "report_so_far", "--request", request, "--out", "results/so-far"])
 
 
 def asked_for_all():

@@ -43,20 +43,20 @@ rule summarise:
 
 rule figure:
     input:
-        lambda wildcards: layout.drawn_from(STUDY, wildcards.figure),
+        request=layout.request_file("figures-{figure}"),
+        records=lambda wildcards: study_requests.files_of(STUDY, f"figures-{wildcards.figure}"),
     output:
         report(
-            "results/figures/{figure}.svg",
+            layout.figure_file("{figure}", "svg"),
             caption="../report/figure.rst",
             category="Figures",
             labels={"figure": "{figure}"},
         ),
+        layout.figure_file("{figure}", "figure.json"),  # for the page
     params:
         version=VERSIONS["figures"],
         study=STUDY.name,
-        runs=lambda wildcards: [f"results/runs/{run}" for run in layout.figure_runs(STUDY, wildcards.figure)],
-        scores=lambda wildcards, input: [path for path in input if path.endswith(".score.json")],
-        choices=lambda wildcards, input: [path for path in input if path.startswith("results/choices/")],
+        caption=lambda wildcards: CATALOGUE[wildcards.figure].figure.caption,
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     threads: cpus("figures")
     resources:
@@ -68,22 +68,13 @@ rule figure:
     conda:
         ENVIRONMENT
     shell:
-        "axenat figures --study-name {params.study:q} --names {wildcards.figure} --runs {params.runs}"
-        " --scores {params.scores} --choices {params.choices} --out {params.folder} 2> {log}"
+        "axenat figures --request {input.request} --out {params.folder} 2> {log}"
 
 
 rule report:
     input:
-        summary="results/summary.json",
-        scores=outputs("score.json"),
-        further=further_outputs("score.json"),
-        choices=layout.choices(STUDY),
-        tables=layout.tables(STUDY, "md"),
-        figures=layout.figures(),
-        analyses=outputs("analysis.json"),
-        histories=[f"results/runs/{run}/history.jsonl" for run in STUDY.runs],
-        tuned=[f"results/runs/{run}/tuned.json" for run in STUDY.runs],
-        origins=layout.origins(STUDY),
+        request=layout.request_file("report"),
+        records=study_requests.files_of(STUDY, "report"),
     output:
         page=report(
             "results/report.html",
@@ -96,10 +87,6 @@ rule report:
     params:
         version=VERSIONS["report"],
         study=STUDY.name,
-        note=lambda wildcards: STUDY.note,  # in a function, its braces are no wildcards
-        runs=[f"results/runs/{run}" for run in STUDY.runs],
-        jobs=lambda wildcards: json.dumps(jobs_of(STUDY)),
-        documents=CONFIG_README,  # no input: as with code, a reworded line makes no page stale
     threads: cpus("report")
     resources:
         **asks("report"),
@@ -110,7 +97,4 @@ rule report:
     conda:
         ENVIRONMENT
     shell:
-        "axenat report --study-name {params.study:q} --note={params.note:q} --runs {params.runs} --summary {input.summary}"
-        " --scores {input.scores} --further {input.further} --choices {input.choices} --origins {input.origins}"
-        " --tables {input.tables} --figures {input.figures} --documents {params.documents:q} --jobs {params.jobs:q}"
-        " --machine {output.machine} --out {output.page} 2> {log}"
+        "axenat report --request {input.request} --machine {output.machine} --out {output.page} 2> {log}"

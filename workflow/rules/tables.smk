@@ -26,41 +26,32 @@ rule speed:
         " --out {output} --threads {threads} 2> {log}"
 
 
+# What tables, figures and pages are made of: a change of the study makes stale whose request it changes.
+use rule configure_run as configure_request with:
+    output:
+        layout.request_file("{request}"),
+    params:
+        resolved=lambda wildcards: json.dumps(request_of(wildcards.request)),
+    log:
+        "logs/configure/{request}-request.log",
+    benchmark:
+        "logs/configure/{request}-request.tsv"
+
+
 rule table:
     input:
-        unpack(records_of_table),
+        request=lambda wildcards: layout.request_file(f"tables-{table_in(wildcards)}"),
+        records=lambda wildcards: study_requests.files_of(STUDY, f"tables-{table_in(wildcards)}"),
         paper=PAPER,
     output:
-        markdown=report(
-            layout.table_file("{table}", "md"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "{table}", "form": "Markdown"},
-        ),
-        csv=report(
-            layout.table_file("{table}", "csv"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "{table}", "form": "CSV"},
-        ),
-        latex=report(
-            layout.table_file("{table}", "tex"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "{table}", "form": "LaTeX"},
-        ),
+        forms_of("{table}"),
     wildcard_constraints:
         table=one_of(set(TABLE_NAMES) - {"speed"}),
     params:
         version=VERSIONS["tables"],
         study=STUDY.name,
         table=lambda wildcards: table_in(wildcards),
-        runs=lambda wildcards: [f"results/runs/{run}" for run in needs.runs_for(STUDY, table_in(wildcards))],
-        teachers=STUDY.teachers,
-        own=[f"{corpus}={column}" for corpus, column in needs.paper_columns(STUDY).items()],
-        published=STUDY.published,
-        lacking=lambda wildcards: needs.lacking(STUDY, table_in(wildcards)),
-        folder=lambda wildcards, output: os.path.dirname(output.markdown),
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     threads: cpus("tables")
     resources:
         **asks("tables"),
@@ -71,32 +62,12 @@ rule table:
     conda:
         ENVIRONMENT
     shell:
-        "axenat tables --study-name {params.study:q} --names {params.table} --runs {params.runs} --scores {input.scores}"
-        " --further {input.further} --analyses {input.analyses} --choices {input.choices} --origins {input.origins}"
-        " --raw {input.raw} --counts {input.counts} --speed {input.speed} --teachers {params.teachers} --paper {input.paper}"
-        " --own {params.own} --published {params.published} --lacking {params.lacking:q} --out {params.folder} 2> {log}"
+        "axenat tables --request {input.request} --out {params.folder} 2> {log}"
 
 
 use rule table as table_of_speed with:
     output:
-        markdown=report(
-            layout.table_file("speed", "md"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "speed", "form": "Markdown"},
-        ),
-        csv=report(
-            layout.table_file("speed", "csv"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "speed", "form": "CSV"},
-        ),
-        latex=report(
-            layout.table_file("speed", "tex"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "speed", "form": "LaTeX"},
-        ),
+        forms_of("speed"),
     log:
         "logs/tables/speed.log",
     benchmark:

@@ -42,7 +42,6 @@ def training_objectives(study: StudyRecord) -> Table:
     missing = without("config.yaml", [run.name for run in study.runs if not run.config])
     missing += without("tuned.json", [run.name for run in runs if not run.tuned])
     return Table(
-        title="Training objectives",
         caption=caption(study, "BLEU on valid by what the decoder sees in training and what is scored",
                         "training_objectives", tuned(runs)),
         columns=[
@@ -108,7 +107,6 @@ def skip_target_penalty(study: StudyRecord) -> Table:
     missing = [*study.missing, *without("tuned.json", [run.name for run in runs if not run.tuned])]
     places = [corpus_of(run) for run in runs]
     return Table(
-        title="Skip-target penalty",
         caption=caption(study, "BLEU on valid and share of tokens that AXE skips there, by δ", "skip_target_penalty",
                         tuned(runs)),
         columns=[
@@ -148,7 +146,6 @@ def length_multiplier(study: StudyRecord) -> Table:
     rows += _multiplier_differences(study, [run for run in chosen_runs(study) if run.name in found])
     missing = without("tuned.json", [run.name for run in runs if not run.tuned])
     return Table(
-        title="Length multiplier",
         caption=caption(study, "BLEU on valid by λ, in bold the one that decodes test", "length_multiplier",
                         tuned(runs)),
         columns=[text("run", "run"), *map(_multiplier_column, values), number("best λ", "best", "g")],

@@ -50,7 +50,6 @@ def lengths(study: StudyRecord) -> Table:
     missing += without("BLEU by length on test", [name for name, found in buckets.items() if not found])
     said = notes(study, corpora, [run.name for run in chosen]) if rows else []
     return Table(
-        title="BLEU by target length",
         caption=caption(study, "BLEU on test by the number N of reference words", "lengths", scores_on_test(study)),
         columns=[
             text("corpus", "corpus"),
@@ -150,7 +149,6 @@ def confidence(study: StudyRecord) -> Table:
     missing += without("position confidence on test", [run.name for run in runs if run.name not in shown])
     stated = [STATED] if study.paper and rows else []
     return Table(
-        title="Position confidence",
         caption=caption(study, "mean probability of a generated token at its own position and beside it, on test",
                         "confidence", ()),
         columns=[
@@ -208,7 +206,6 @@ def repetitions(study: StudyRecord) -> Table:
         rows.append({**{key: score.get(key) for key in keys}, "model": label_of(score["objective"]), **published})
     corpora = [score["corpus"] for score in scores]
     return Table(
-        title="Repetitions",
         caption=caption(study, "share of tokens on test that repeat the one before", "repetitions", ()),
         columns=[
             text("run", "run"),

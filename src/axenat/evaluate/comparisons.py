@@ -1,12 +1,14 @@
 """Which runs a study compares, and with what result."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from axenat.evaluate.analysis import repetition_counts
 from axenat.evaluate.bleu import bleu_counts
 from axenat.evaluate.seeds import may_be_paired
 from axenat.evaluate.significance import both_tests, p_value_of_shares
+from axenat.evaluate.study_record import StudyRecord
 from axenat.files import UserError
 from axenat.systems.registry import BASELINE, PROPOSED
 
@@ -29,6 +31,14 @@ def mark_chosen(scores: Sequence[Score], choices: Sequence[Mapping[str, Any]]) -
         {**score, "chosen": (score["run"] in winners or score["run"] not in contenders) and not score.get("ablation")}
         for score in scores
     ]
+
+
+def marked(study: StudyRecord) -> StudyRecord:
+    """Scores, decodings and runs that say of themselves whether they are chosen. Whoever reads a study calls this."""
+    runs = [{"run": run.name, "ablation": run.is_ablation} for run in study.runs]
+    scores, decodings, told = (mark_chosen(each, study.choices) for each in (study.scores, study.decodings, runs))
+    known = [replace(run, chosen=one["chosen"]) for run, one in zip(study.runs, told, strict=True)]
+    return replace(study, scores=scores, decodings=decodings, runs=known)
 
 
 def pairs_to_compare(scores: Sequence[Score]) -> Iterator[tuple[Score, Score]]:

@@ -1,15 +1,14 @@
 """Every run's score in every convention that its language has: what may be compared stands in one column."""
 
-from axenat.evaluate.comparisons import mark_chosen
 from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.evaluate.table_parts import scores_on_test
 from axenat.evaluate.table_text import Column, Table, mark, number, text
-from axenat.evaluate.tables import by_split, signatures
+from axenat.evaluate.tables import signatures
 
 
 def conventions(study: StudyRecord) -> Table:
     """One row a run; a run has no score in the conventions of another language."""
-    scores = by_split(mark_chosen(study.scores, study.choices)).get("test", [])
-    told = [score for score in scores if score.get("conventions")]
+    told = [score for score in scores_on_test(study) if score.get("conventions")]
     labels = {name: one["label"] for score in told for name, one in score["conventions"].items()}
     rows = [
         {"run": score["run"], "corpus": score["corpus"], "chosen": score["chosen"], **_values(score, labels)}
@@ -21,7 +20,6 @@ def conventions(study: StudyRecord) -> Table:
     missing = [f"Missing, without scores in all conventions on test: {', '.join(untold)}."] if untold else []
     notes = [f"{label}: {told_once}." for name, label in labels.items() for told_once in _compared(told, name)]
     return Table(
-        title="Conventions",
         caption=f"Study {study.name}, test in every convention of its language. {_signed(told, labels)}".strip(),
         columns=[*columns, mark("chosen", "chosen")],
         rows=rows,

@@ -26,7 +26,6 @@ def corpora(study: StudyRecord) -> Table:
     columns += [number("kept", "kept", WHOLE), number("others kept", "expected_kept", WHOLE)]
     columns += [number(reason.replace("_", " "), f"dropped_{reason}", WHOLE) for reason in reasons]
     return Table(
-        title="Corpora",
         caption=f"Study {study.name}, pairs as published, pairs trained on, and why the others were left out.",
         columns=columns,
         rows=rows,

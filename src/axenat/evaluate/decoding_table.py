@@ -20,7 +20,6 @@ def decodings(study: StudyRecord) -> Table:
     ]
     what = "decodings on test, each with the λ or length penalty that was tuned on valid for the marked one of its run"
     return Table(
-        title="Decodings",
         caption=caption(study, what, "decodings", scores),
         columns=[
             text("run", "run"),

@@ -1,17 +1,16 @@
-"""A figure of a study as one file: its panels side by side in an SVG, which a page takes apart again."""
+"""A figure of a study as one file: its panels side by side in an SVG."""
 
 import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape, unescape
+from html import escape
 
 from axenat.evaluate.figure_style import INK, PAPER, SOFT
 
 ROW_WIDTH = 800.0  # points; wider panels have a row of their own
 GAP = 18.0
 LINE, LETTERS = 18, 68  # height and length of a line of words
-PANEL = re.compile(r'<svg class="panel".*?</svg>', re.DOTALL)
 SIZE = re.compile(r'width="([\d.]+)(?:pt)?" height="([\d.]+)(?:pt)?"')
 
 
@@ -55,19 +54,6 @@ def to_file(drawing: Drawing) -> str:
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
-
-
-def from_file(svg: str) -> Drawing:
-    """Undo `to_file`."""
-    head = re.search(r'<svg [^>]*\bid="([\w-]+)"[^>]*>\s*<title>(.*?)</title>', svg, re.DOTALL)
-    if head is None:
-        raise ValueError("not a figure of a study: a name and a title are expected")
-    return Drawing(
-        name=head[1],
-        caption=unescape(head[2]),
-        panels=tuple(re.sub(r' x="[\d.]+" y="[\d.]+"', "", panel, count=1) for panel in PANEL.findall(svg)),
-        notes=tuple(map(unescape, re.findall(r"<desc>(.*?)</desc>", svg, re.DOTALL))),
-    )
 
 
 def _size(svg: str) -> tuple[float, float]:

@@ -33,7 +33,6 @@ def axe_against_ce(study: StudyRecord) -> Table:
         row |= {"model": label_of(score["objective"]), "gain": _above_ce(score, scores)}
         rows.append(row | _beside(study, score, values if score["target_side"] == "distilled" else {}))
     return Table(
-        title="AXE against cross entropy",
         caption=caption(study, "BLEU on test of models that write all words at once", "axe_against_ce", scores),
         columns=[
             text("corpus", "corpus"),
@@ -83,7 +82,6 @@ def systems(study: StudyRecord) -> Table:
         own = [score for score in here if _has_own_row(study, score, here)]
         rows += [{"corpus": corpus, **_own_row(study, score)} for score in own]
     return Table(
-        title="Beside other systems",
         caption=caption(study, "BLEU on test; rows with a citation are published by others", "systems", scores),
         columns=[
             text("corpus", "corpus"),
@@ -193,7 +191,6 @@ def target_sides(study: StudyRecord) -> Table:
         shown += columns(study, _corpora(scores), f"{side}_", scored=True)
     shown += [number("distilled above raw", "difference", "+.2f"), text("runs", "raw_run", "distilled_run")]
     return Table(
-        title="Raw against distilled data",
         caption=caption(study, "BLEU on test by the target side of train", "target_sides", scores),
         columns=shown,
         rows=rows,

@@ -9,13 +9,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from axenat.catalogue import CATALOGUE, TIMED
 from axenat.evaluate.alignment_figure import shown_token
 from axenat.evaluate.alignment_text import shown_cost
 from axenat.evaluate.analysis import repeated_tokens
 from axenat.evaluate.contrasts import all_pairs
 from axenat.evaluate.decodings import with_one_candidate
 from axenat.evaluate.figure_style import for_page
-from axenat.evaluate.report_items import Item, ShownFigure, ShownTable, items
+from axenat.evaluate.report_items import ShownFigure, ShownTable, items, shown_item
 from axenat.evaluate.reproduction import Departure, differences
 from axenat.evaluate.stage_graph import stage_graph
 from axenat.evaluate.study_record import Record, StudyRecord
@@ -24,9 +25,8 @@ from axenat.evaluate.verdicts import verdicts
 from axenat.systems.registry import PROPOSED, label_of
 
 MAX_EXAMPLES = 8  # of each corpus
-CLOCK = "speed"  # the table of what a clock said
 PASSING = ("host", "processor", "slurm_job")  # facts of a run that may be others each time
-APART = ("training", "alignment", "corpora")  # items with a section of their own
+APART = [name for name, item in CATALOGUE.items() if item.apart]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ def render_report(
 ) -> str:
     """The page as text, the same wherever the study is run; sections without records say so."""
     around = around or Surroundings()
-    shown = {item.name: item for item in items(tables, figures) if item.name != CLOCK}
+    shown = {item.name: item for item in items(tables, figures) if item.name not in TIMED}
     return _template("report.html.j2").render(
         study=study,
         around=around,
@@ -59,7 +59,7 @@ def render_report(
         results=_results(study),
         comparisons=[comparison_line(comparison) for comparison in study.comparisons],
         items=[item for item in shown.values() if item.name not in APART],
-        apart={name: shown.get(name) or Item(name=name, title=name, place="", words="") for name in APART},
+        apart={name: shown.get(name) or shown_item(name) for name in APART},
         alignments=(aligned := alignments(study)),
         alignment_data=Markup(_for_script([alignment["record"] for alignment in aligned])),
         examples=examples_side_by_side(study),
@@ -72,7 +72,7 @@ def render_report(
 
 def render_machine(study: StudyRecord, tables: Sequence[ShownTable] = ()) -> str:
     """What a clock said, and who made the runs: never the same twice, so that it stands on a page of its own."""
-    timed = [item for item in items(tables, ()) if item.name == CLOCK]
+    timed = [item for item in items(tables, ()) if item.name in TIMED]
     return _template("machine.html.j2").render(study=study, items=timed, **_made(study))
 
 

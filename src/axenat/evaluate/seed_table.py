@@ -29,7 +29,6 @@ def seeds(study: StudyRecord) -> Table:
     signed = [{"signature": row["signature"], "run": row["group"]} for row in rows]
     signature = f" Signature: `{'; '.join(signatures(signed))}`." if signed else ""
     return Table(
-        title="Seeds",
         caption=f"Study {study.name}, mean ± standard deviation (n - 1) on test over seeds.{signature}",
         columns=[
             text("run", "group"),

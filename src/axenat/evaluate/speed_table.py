@@ -27,7 +27,6 @@ def speed(study: StudyRecord) -> Table:
     rows += [_row(study, record, {}, training, decoding) for run, record in training.items() if run not in measured]
     order = {run.name: place for place, run in enumerate(study.runs)}
     return Table(
-        title="Speed",
         caption=f"Study {study.name}, training time AXE : CE (paper, section 2, footnote) and decoding speed.",
         columns=[
             text("run", "run"),

@@ -1,10 +1,10 @@
-"""The figures of a study: its records in, one drawing each out. What is missing is said, not refused."""
+"""The figures of the catalogue for a study: its records in, one drawing out. What is missing is said, not refused."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from matplotlib.figure import Figure
 
+from axenat.catalogue import CATALOGUE, FIGURE_NAMES, load
 from axenat.evaluate.alignment_figure import alignment_figure
 from axenat.evaluate.contrasts import all_pairs, named, pairs, places, representatives, unanalysed, unscored
 from axenat.evaluate.drawing import Drawing, as_panel
@@ -21,22 +21,18 @@ from axenat.evaluate.figures import (
     tuning_curves,
 )
 from axenat.evaluate.study_record import Record, StudyRecord
+from axenat.records import one_of
 from axenat.systems.registry import BASELINE, PROPOSED, TEACHERS, label_of
 
 Found = Iterator[Figure | str]  # panels, and sentences about what is missing
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyFigure:
-    find: Callable[[StudyRecord], Found]
-    caption: str
-    otherwise: str  # said where nothing is found
-
-
 def draw(name: str, study: StudyRecord) -> Drawing:
     """The figure of this name, from whatever the study has by now."""
-    figure = FIGURES[name]
-    found = list(figure.find(study))
+    one_of("a figure", name, FIGURE_NAMES)
+    figure = CATALOGUE[name].figure
+    assert figure is not None
+    found = list(load(figure.draw)(study))
     drawn = [panel for panel in found if isinstance(panel, Figure)]
     notes = [note for note in found if isinstance(note, str)]
     if not drawn:
@@ -54,7 +50,7 @@ def _missing(what: str) -> Iterator[str]:
         yield f"Missing: {what}."
 
 
-def _axe_against_ce(study: StudyRecord) -> Found:
+def axe_against_ce(study: StudyRecord) -> Found:
     for place in places(study):
         yield from _missing(unscored(study, place))
     for corpus in dict.fromkeys(corpus for corpus, _ in places(study)):
@@ -72,7 +68,7 @@ def _axe_against_ce(study: StudyRecord) -> Found:
             yield system_bars(groups, teachers[0] if teachers else None, f"AXE against CE, {corpus}")
 
 
-def _target_sides(study: StudyRecord) -> Found:
+def target_sides(study: StudyRecord) -> Found:
     for corpus in dict.fromkeys(corpus for corpus, _ in places(study)):
         lines: dict[str, dict[str, Record]] = {}
         for objective in (BASELINE.name, PROPOSED.name):
@@ -86,7 +82,7 @@ def _target_sides(study: StudyRecord) -> Found:
             yield side_slopes(whole, f"Raw and distilled targets, {corpus}")
 
 
-def _skip_target_penalty(study: StudyRecord) -> Found:
+def skip_target_penalty(study: StudyRecord) -> Found:
     """Grids over other keys are chosen from in the same way and stand last."""
     for choice in sorted(study.choices, key=lambda choice: choice["key"] != "skip_target_penalty"):
         yield from _missing(", ".join(f"valid BLEU of {c['run']}" for c in choice["candidates"] if c["bleu"] is None))
@@ -94,7 +90,7 @@ def _skip_target_penalty(study: StudyRecord) -> Found:
         yield grid_curve(choice, f"{label[0].upper()}{label[1:]}, {choice['group']}")
 
 
-def _length_multiplier(study: StudyRecord) -> Found:
+def length_multiplier(study: StudyRecord) -> Found:
     """The teacher's length penalty is tuned in the same way and stands last."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for run in study.runs:
@@ -110,7 +106,7 @@ def _without(file: str, runs: Sequence[str]) -> str:
     return f"{file} of {', '.join(runs)}" if runs else ""
 
 
-def _lengths(study: StudyRecord) -> Found:
+def lengths(study: StudyRecord) -> Found:
     for place in places(study):
         yield from _missing(unscored(study, place))
         for axe, cross_entropy in pairs(study, place):
@@ -123,7 +119,7 @@ def _lengths(study: StudyRecord) -> Found:
                 yield bleu_by_length(labelled, f"BLEU by length, {named(study, place)}")
 
 
-def _confidence(study: StudyRecord) -> Found:
+def confidence(study: StudyRecord) -> Found:
     for place in places(study):
         yield from _missing(unscored(study, place))
         for axe, cross_entropy in pairs(study, place):
@@ -139,7 +135,7 @@ def _confidence(study: StudyRecord) -> Found:
                     yield f"Missing: the set has no {size} sentences."
 
 
-def _repetitions(study: StudyRecord) -> Found:
+def repetitions(study: StudyRecord) -> Found:
     scored = [score for score in study.first_split() if score.get("repetition") is not None]
     without = [run.name for run in study.runs if run.name not in {score["run"] for score in scored}]
     yield from _missing(f"no score of {', '.join(without)}" if without else "")
@@ -147,7 +143,7 @@ def _repetitions(study: StudyRecord) -> Found:
         yield repetition_bars(scored, f"Repeated tokens, {scored[0]['split']} set")
 
 
-def _training(study: StudyRecord) -> Found:
+def training(study: StudyRecord) -> Found:
     groups: dict[tuple[str, str], dict[str, Sequence[Record]]] = {}
     for run in study.runs:
         if run.history:
@@ -158,7 +154,7 @@ def _training(study: StudyRecord) -> Found:
         yield learning_curves(histories, study.objectives(), f"{label}, {side} targets")
 
 
-def _alignment(study: StudyRecord) -> Found:
+def alignment(study: StudyRecord) -> Found:
     runs = dict.fromkeys(axe["run"] for axe, _ in all_pairs(study)) or dict.fromkeys(
         score["run"] for score in study.shown() if score["objective"] == PROPOSED.name
     )
@@ -167,53 +163,3 @@ def _alignment(study: StudyRecord) -> Found:
         yield from _missing("" if alignments else f"no alignment in an analysis of {run}")
         for alignment in alignments[:1]:
             yield alignment_figure(alignment, title=f"{run}: {alignment['source']}")
-
-
-# In the order of the paper, then our own; layout.FIGURE_NAMES holds the same names.
-FIGURES: dict[str, StudyFigure] = {
-    "axe_against_ce": StudyFigure(
-        find=_axe_against_ce,
-        caption="BLEU on test of cross entropy (blue) and AXE (red) with 95 % intervals; a dotted line is the teacher.",
-        otherwise="No comparison: that needs scores of an AXE run and of a cross-entropy run on the same targets.",
-    ),
-    "target_sides": StudyFigure(
-        find=_target_sides,
-        caption="BLEU on test of models trained on raw and on distilled targets, with 95 % intervals.",
-        otherwise="No comparison of target sides: that needs scores of one objective on raw and on distilled targets.",
-    ),
-    "skip_target_penalty": StudyFigure(
-        find=_skip_target_penalty,
-        caption="BLEU on valid and share of targets skipped there over δ (or another key); the ring marks the choice.",
-        otherwise="No choice of δ: this study has no grid over the skip-target penalty, or it has not been chosen yet.",
-    ),
-    "length_multiplier": StudyFigure(
-        find=_length_multiplier,
-        caption="BLEU on valid over the length multiplier λ, or the teacher's length penalty; a ring marks the choice.",
-        otherwise="No tuning curves: no run has a tuned.json.",
-    ),
-    "lengths": StudyFigure(
-        find=_lengths,
-        caption="BLEU on test by the length of the first reference, the number of sentences in brackets.",
-        otherwise="No BLEU by length: that needs the analysis of an AXE run and of its cross-entropy counterpart.",
-    ),
-    "confidence": StudyFigure(
-        find=_confidence,
-        caption="Probability of a generated token around its own position: CE dashed blue, AXE solid red (Figure 3).",
-        otherwise="No position confidence: that needs the analysis of an AXE run and of its cross-entropy counterpart.",
-    ),
-    "repetitions": StudyFigure(
-        find=_repetitions,
-        caption="Share of subwords on test equal to the one before; blue CE, red AXE, green left-to-right.",
-        otherwise="No repetition rates: no run has been scored.",
-    ),
-    "training": StudyFigure(
-        find=_training,
-        caption="Loss over steps: thin line train, dots valid. Losses of different objectives are not on one scale.",
-        otherwise="No training curves: no run has a history.jsonl.",
-    ),
-    "alignment": StudyFigure(
-        find=_alignment,
-        caption="AXE alignments of real pairs: which prediction each target token is aligned to, and at what cost.",
-        otherwise="No alignment: no chosen AXE run has one in its analysis.",
-    ),
-}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from axenat.config import is_ablation
 from axenat.evaluate.paper import Paper
 from axenat.evaluate.seeds import first_seeds
 from axenat.evaluate.tables import by_split
@@ -22,6 +23,11 @@ class RunRecord:
     tuned: Record | None = None
     provenance: Record | None = None
     analyses: Sequence[Record] = ()
+    chosen: bool = True  # the winner of its grid, or in no grid; an ablation never is
+
+    @property
+    def is_ablation(self) -> bool:
+        return is_ablation((self.config or {}).get("objective") or {})
 
     @property
     def objective(self) -> str:

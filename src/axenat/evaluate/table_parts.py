@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from axenat.config import PAPER_ITEMS, is_ablation
-from axenat.evaluate.comparisons import mark_chosen
+from axenat.catalogue import CATALOGUE
 from axenat.evaluate.study_record import Record, RunRecord, StudyRecord
 from axenat.evaluate.tables import by_split, signatures
 from axenat.systems.registry import SYSTEMS, TEACHERS, label_of
@@ -34,8 +33,8 @@ def _depth(run: RunRecord) -> str:
 
 
 def scores_on_test(study: StudyRecord, scores: Sequence[Record] | None = None) -> list[Record]:
-    """In reading order, the winners of grids marked; of each run's own decoding unless others are given."""
-    return by_split(mark_chosen(study.scores if scores is None else scores, study.choices)).get("test", [])
+    """In reading order; of each run's own decoding unless others are given."""
+    return by_split(study.scores if scores is None else scores).get("test", [])
 
 
 def chosen_on_test(study: StudyRecord) -> list[Record]:
@@ -44,12 +43,11 @@ def chosen_on_test(study: StudyRecord) -> list[Record]:
 
 def chosen_runs(study: StudyRecord) -> list[RunRecord]:
     """Winners of grids and runs outside of them, as far as their configuration is known."""
-    known = [{"run": run.name, "ablation": of_ablation(run)} for run in study.runs if run.config]
-    return [study.run(run["run"]) for run in mark_chosen(known, study.choices) if run["chosen"]]
+    return [run for run in study.runs if run.config and run.chosen]
 
 
 def of_ablation(run: RunRecord) -> bool:
-    return is_ablation((run.config or {}).get("objective") or {})
+    return run.is_ablation
 
 
 def delta(run: RunRecord) -> float | None:
@@ -73,8 +71,8 @@ def caption(study: StudyRecord, what: str, name: str, scored: Sequence[Record]) 
     """One line; BLEU never without its signature."""
     signed = [record for record in scored if record.get("signature")]
     signature = f" Signature: `{'; '.join(signatures(signed))}`." if signed else ""
-    item = PAPER_ITEMS.get(name, "")
-    number = f" (paper, {item[:-1].capitalize()} {item[-1]})" if item else ""
+    place = CATALOGUE[name].place
+    number = f" (paper, {place})" if place else ""
     return f"Study {study.name}, {what}{number}.{signature}"
 
 

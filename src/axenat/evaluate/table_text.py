@@ -1,13 +1,13 @@
-"""A table as text: rounded Markdown for people, full precision CSV for programs, and Markdown read back."""
+"""A table as text: rounded Markdown for people, full precision CSV for programs."""
 
 import csv
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from axenat.evaluate.tables import NOTHING
+from axenat.records import ConfigError
 
 Row = Mapping[str, Any]
 
@@ -24,16 +24,16 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    title: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Row]
     notes: Sequence[str] = ()
+    title: str = ""  # that of the catalogue
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedTable:
-    """A table as it stands in Markdown: every cell a text."""
+    """A table as people read it, in Markdown, in LaTeX and on the page: every cell a text."""
 
     title: str
     caption: str
@@ -41,6 +41,10 @@ class PrintedTable:
     numeric: tuple[bool, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.labels) for row in (self.numeric, *self.rows)):
+            raise ConfigError(f"each row must have {len(self.labels)} cells, one for each of labels")
 
 
 def text(label: str, *keys: str) -> Column:
@@ -96,26 +100,5 @@ def to_markdown(table: PrintedTable) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def from_markdown(markdown: str) -> PrintedTable:
-    """Undo `to_markdown`, so that a page can show the very table that stands in the file."""
-    lines = [line for line in markdown.splitlines() if line]
-    grid = [line for line in lines if line.startswith("|")]
-    if len(lines) < 4 or len(grid) < 2 or not lines[0].startswith("# "):
-        raise ValueError("not a table: a title, a caption, a line of labels and a rule are expected")
-    return PrintedTable(
-        title=lines[0].removeprefix("# "),
-        caption=lines[1],
-        labels=_cells(grid[0]),
-        numeric=tuple(cell.endswith(":") for cell in _cells(grid[1])),
-        rows=tuple(map(_cells, grid[2:])),
-        notes=tuple(line.removeprefix("- ") for line in lines[2 + len(grid) :]),
-    )
-
-
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-
-def _cells(line: str) -> tuple[str, ...]:
-    cells = re.split(r"(?<!\\)\|", line)[1:-1]
-    return tuple(cell.strip().replace(r"\|", "|") for cell in cells)
