@@ -36,15 +36,16 @@ VARIABLE = {
 }
 # What a clock, a host or a commit says.
 OF_A_MOMENT = re.compile(r"results/speed/.*|.*/provenance\.json")
+# Those of a commit are there in a repository only, those of the machine where a training lasts for some seconds.
+VARYING = "('commit', 'dirty', 'data_version', 'axenat.system_time')"
 MLFLOW_NAMES = {
     "experiments": "select name from experiments",
     "runs": "select name from runs",
-    "metrics": "select distinct key from latest_metrics",
+    "metrics": "select distinct key from latest_metrics where key not like 'system/%'",
     "params": "select distinct key from params",
-    # Those of a commit are there in a repository only.
-    "tags": "select distinct key from tags where key not like 'mlflow.%' and key not in ('commit', 'dirty')",
+    "tags": f"select distinct key from tags where key not like 'mlflow.%' and key not in {VARYING}",
     "registered models": "select name from registered_models",
-    "tags of registered models": "select distinct key from model_version_tags where key not in ('commit', 'dirty')",
+    "tags of registered models": f"select distinct key from model_version_tags where key not in {VARYING}",
 }
 
 
