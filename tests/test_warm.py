@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -77,3 +78,12 @@ def test_what_python_reads_when_it_starts_makes_it_the_real_command(tmp_path) ->
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     code, out, said = called([warm.axenat()], "--version", env={**os.environ, "PYTHONPATH": path})
     assert (code, out, said) == (0, called([warm.axenat()], "--version")[1], "started")
+
+
+def test_without_its_server_it_is_the_real_command(tmp_path) -> None:
+    for name in ("axenat", "environment.json"):
+        (tmp_path / name).write_bytes((warm.commands() / name).read_bytes())
+    (tmp_path / "axenat").chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as ended:
+        ended.bind(str(tmp_path / "socket"))
+    assert called([str(tmp_path / "axenat")], "--version") == called(REAL, "--version")

@@ -56,14 +56,16 @@ def _is_open(descriptor: int) -> bool:
     return True
 
 
-def _connected(path: str) -> socket.socket:
-    """The server may have been started just now."""
+def _connected(path: str) -> "socket.socket | None":
+    """The server may have been started just now. If it has ended, the real command does the work."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(path)
             return connection
+        except ConnectionRefusedError:
+            return None
         except FileNotFoundError:
             if time.monotonic() > end:
                 raise

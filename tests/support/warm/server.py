@@ -77,7 +77,15 @@ class Server:
         self.selector.register(listening, selectors.EVENT_READ, lambda: self.accept(listening))
         while True:
             for key, _ in self.selector.select():
-                if (call := key.data()) is not None:
+                call, server = None, os.getpid()
+                try:
+                    call = key.data()
+                except Exception:
+                    # One call that goes wrong is no reason to end all others.
+                    if os.getpid() != server:
+                        raise
+                    traceback.print_exc()
+                if call is not None:
                     listening.close()
                     return call
 
@@ -145,7 +153,9 @@ class Server:
             process, status = os.waitpid(-1, os.WNOHANG)
             if not process:
                 return
-            connection = self.running.pop(process)
+            connection = self.running.pop(process, None)
+            if connection is None:  # what an import has started
+                continue
             if connection in self.selector.get_map():
                 self.selector.unregister(connection)
             with contextlib.suppress(OSError):
