@@ -164,6 +164,7 @@ def _run_stages(study: Study, values: Mapping[str, Any]) -> dict[str, Stage]:
     subwords = f"{corpus}/subwords"
     files = [f"{RUN}/{name}" for name in ("model.safetensors", *layout.SUBWORD_FILES)]
     curve, tuning = {"x": "step", "y": "loss"}, {"x": "value", "y": "bleu"}
+    tuned_on = [*layout.model("${key}"), *valid, "data/${item.corpus}"]
 
     def training(*start: str) -> Stage:
         outs, deps = [f"{RUN}/history.jsonl", f"{RUN}/best.json"], [f"{RUN}/config.yaml", *ids, subwords, *start]
@@ -179,13 +180,7 @@ def _run_stages(study: Study, values: Mapping[str, Any]) -> dict[str, Stage]:
         # Of the same rule; DVC wants the same deps of each item of a stage.
         **({"train_from": _each(started, training(weights))} if started else {}),
         "average": _each(runs, _stage(files, [f"{RUN}/best.json", subwords], ["average"])),
-        "tune": _each(
-            runs,
-            _stage(
-                [], [*layout.model("${key}"), *valid, "data/${item.corpus}"], ["tune"],
-                plots={f"{RUN}/tuned.json": tuning},
-            ),
-        ),
+        "tune": _each(runs, _stage([], tuned_on, ["tune"], plots={f"{RUN}/tuned.json": tuning})),
     }  # fmt: skip
 
 
