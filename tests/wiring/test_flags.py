@@ -22,7 +22,13 @@ ASKED = {
     "Part", "HeldOut", "Expected", "Steps", "Origin", "Published", "TextSection",
 }  # fmt: skip
 # And elsewhere, with the file.
-ASKED_ELSEWHERE = {"Paper": "test_paper.py", "ShardRecord": "test_gather.py"}
+ASKED_ELSEWHERE = {
+    "Drawing": "test_drawing.py",
+    "Paper": "test_paper.py",
+    "PrintedTable": "test_study_tables.py",
+    "ShardRecord": "test_gather.py",
+    "StudyRequest": "test_study_requests.py",
+}
 
 
 def modules() -> dict[str, ast.Module]:

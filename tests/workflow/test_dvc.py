@@ -11,6 +11,7 @@ import pytest
 from dvc.repo import Repo
 
 from axenat import layout
+from axenat.catalogue import TABLE_NAMES
 from axenat.dvc_stages import CONFIG, VERSIONS, check_described, describe, is_described, stages_of, text_of
 from axenat.files import UserError, read_yaml, write_text, write_yaml
 from axenat.records import ConfigError, merge
@@ -242,7 +243,7 @@ def test_a_study_without_grids_and_teachers_has_no_stages_for_them(values):
 
 
 def test_a_tokenised_test_set_is_an_out_of_every_study_since_it_is_translated(values):
-    for tables in (list(values["tables"]), ["lengths"]):
+    for tables in (list(TABLE_NAMES), ["lengths"]):
         stages = stages_of({**values, "tables": tables})
         assert "clean/test.source" in str(stages["clean"]["do"]["outs"])
         assert "results/corpora/${item.corpus}/clean/test.source" in stages["translate"]["do"]["deps"]
